@@ -1,0 +1,398 @@
+//! Facts: what a raw answer says, as (device, key, value with unit). Scripts compare by these names.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a fact is about, as a text path: `host`, `gpu:0`, `gpu:0/mig:1`, `nic:mlx5_0`, `disk:nvme0n1`, `fs:/data`,
+/// `cpu`, `numa:0`, `link:gpu:0-gpu:1`, `test:memory`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Device(pub String);
+
+impl Device {
+    /// The machine itself.
+    #[must_use]
+    pub fn host() -> Self {
+        Self("host".to_owned())
+    }
+
+    /// The processor.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self("cpu".to_owned())
+    }
+
+    /// A GPU by the driver's index.
+    #[must_use]
+    pub fn gpu(gpu_idx: u32) -> Self {
+        Self(format!("gpu:{gpu_idx}"))
+    }
+
+    /// A MIG device of this GPU by the driver's index.
+    #[must_use]
+    pub fn mig(&self, mig_idx: u32) -> Self {
+        Self(format!("{}/mig:{mig_idx}", self.0))
+    }
+
+    /// A device of another kind: `Device::of("disk", "nvme0n1")`.
+    #[must_use]
+    pub fn of(kind: &str, name: impl fmt::Display) -> Self {
+        Self(format!("{kind}:{name}"))
+    }
+
+    /// The connection of two devices.
+    #[must_use]
+    pub fn link(a: &Self, b: &Self) -> Self {
+        Self(format!("link:{}-{}", a.0, b.0))
+    }
+
+    /// The index when this is a whole GPU (not a MIG device of it).
+    #[must_use]
+    pub fn gpu_idx(&self) -> Option<u32> {
+        self.0.strip_prefix("gpu:")?.parse().ok()
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The name of a fact, snake case without the unit. [`keys`] lists every name the program writes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key(pub Cow<'static, str>);
+
+impl Key {
+    /// A key of [`keys`].
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One typed value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Int(i64),
+    /// A measured number.
+    Float(f64),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Int(n) => write!(f, "{n}"),
+            Self::Float(x) => write!(f, "{x}"),
+        }
+    }
+}
+
+impl Value {
+    /// The value as a number, when it is one.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "facts of machines are below 2^53")]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Text(_) => None,
+            Self::Int(n) => Some(*n as f64),
+            Self::Float(x) => Some(*x),
+        }
+    }
+}
+
+/// Why there is no value. `NotReported` is ordinary; `Alarm` says that something is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbsentKind {
+    /// The tool says that it does not report this here ("N/A", "[Not Supported]", empty).
+    NotReported,
+    /// The tool says that the device is in trouble ("[GPU requires reset]", "ERR!").
+    Alarm,
+    /// The tool is not installed.
+    ToolMissing,
+    /// The driver is not loaded or cannot be talked to.
+    NoDriver,
+    /// The driver and its library have different versions.
+    VersionMismatch,
+    /// The driver runs but lists no device.
+    NoDevices,
+    /// Permission was refused.
+    Refused,
+    /// A service the tool needs is not running.
+    ServiceDown,
+    /// The output was cut short, by a limit or in the middle.
+    CutShort,
+    /// The command ran past its deadline.
+    TimedOut,
+    /// The command could not be run at all.
+    NotRun,
+    /// There is text, and it is not what the parser knows.
+    Unreadable,
+}
+
+/// Why there is no value, with the tool's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// Which kind of absence.
+    pub kind: AbsentKind,
+    /// What it is about: the tool's name, or the tool's own sentence.
+    pub detail: String,
+}
+
+impl Absent {
+    /// An absence of this kind with the tool's name or sentence.
+    #[must_use]
+    pub fn new(kind: AbsentKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Absent {
+    /// English, stable: scripts read it as the `absent` of `parse --json`. The window shows `Text::absent`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let detail = &self.detail;
+        match self.kind {
+            AbsentKind::NotReported => write!(f, "not reported: {detail}"),
+            AbsentKind::Alarm => write!(f, "alarm: {detail}"),
+            AbsentKind::ToolMissing => write!(f, "{detail} is not installed"),
+            AbsentKind::NoDriver => write!(f, "the NVIDIA driver cannot be reached: {detail}"),
+            AbsentKind::VersionMismatch => f.write_str("the driver and its library have different versions"),
+            AbsentKind::NoDevices => f.write_str("the driver runs but lists no device"),
+            AbsentKind::Refused => write!(f, "permission was refused: {detail}"),
+            AbsentKind::ServiceDown => write!(f, "a service it needs is not running: {detail}"),
+            AbsentKind::CutShort => write!(f, "the output was cut short: {detail}"),
+            AbsentKind::TimedOut => write!(f, "the command ran past its deadline: {detail}"),
+            AbsentKind::NotRun => write!(f, "the command could not be run: {detail}"),
+            AbsentKind::Unreadable => write!(f, "the output is not what the parser knows: {detail}"),
+        }
+    }
+}
+
+/// One fact: a value, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is about.
+    pub device: Device,
+    /// What it says.
+    pub key: Key,
+    /// The value, or why there is none.
+    pub value: Result<Value, Absent>,
+    /// Unit of the value ("MiB", "W", "°C", "%", "s"), or empty.
+    #[serde(default)]
+    pub unit: Cow<'static, str>,
+}
+
+/// How much a finding matters, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Take the part out of use.
+    Isolate,
+    /// A reset or reboot is needed.
+    Reset,
+    /// A setting is wrong; the part may be fine.
+    Configuration,
+    /// Worth watching.
+    Watch,
+    /// Nothing wrong was found where something was looked at.
+    Fine,
+    /// The tool skipped or could not judge.
+    NotJudged,
+}
+
+impl Severity {
+    /// The word scripts read ("isolate").
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Isolate => "isolate",
+            Self::Reset => "reset",
+            Self::Configuration => "configuration",
+            Self::Watch => "watch",
+            Self::Fine => "fine",
+            Self::NotJudged => "not_judged",
+        }
+    }
+}
+
+/// Something a person should know about the machine, read from a raw answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// Which kind of finding, snake case ("gpu_lost"); advice in both languages hangs on it (`findings` in the text
+    /// files).
+    pub code: Cow<'static, str>,
+    /// What was read, in the tool's words, in English.
+    pub text: String,
+}
+
+/// Every key the program writes, with its unit and meaning.
+pub mod keys {
+    use super::Key;
+
+    macro_rules! keys {
+        ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+            $($(#[$doc])* pub const $name: Key = Key::new($text);)*
+            /// All of them, for tests.
+            pub const ALL: &[Key] = &[$($name),*];
+        };
+    }
+
+    keys! {
+        /// Product name of a GPU, MIG profile, disk or CPU model.
+        NAME = "name";
+        /// NVML UUID.
+        UUID = "uuid";
+        /// PCI bus id as the driver writes it.
+        BUS_ID = "bus_id";
+        /// Framebuffer size as the driver counts, MiB.
+        MEMORY_TOTAL = "memory_total";
+        /// Framebuffer in use, MiB.
+        MEMORY_USED = "memory_used";
+        /// Framebuffer free, MiB.
+        MEMORY_FREE = "memory_free";
+        /// Framebuffer kept by the driver, MiB.
+        MEMORY_RESERVED = "memory_reserved";
+        /// MIG mode now ("Enabled", "Disabled").
+        MIG_MODE = "mig_mode";
+        /// ECC mode now.
+        ECC_MODE = "ecc_mode";
+        /// Persistence mode.
+        PERSISTENCE_MODE = "persistence_mode";
+        /// PCIe generation now.
+        PCIE_GEN = "pcie_gen";
+        /// PCIe generation at most.
+        PCIE_GEN_MAX = "pcie_gen_max";
+        /// PCIe lanes now.
+        PCIE_WIDTH = "pcie_width";
+        /// PCIe lanes at most.
+        PCIE_WIDTH_MAX = "pcie_width_max";
+        /// Power drawn now, W.
+        POWER_DRAW = "power_draw";
+        /// Power limit in force, W.
+        POWER_LIMIT = "power_limit";
+        /// Default power limit, W.
+        POWER_LIMIT_DEFAULT = "power_limit_default";
+        /// Core temperature, °C.
+        TEMPERATURE = "temperature";
+        /// Share of time with a kernel running, %.
+        UTILIZATION = "utilization";
+        /// Reasons that hold the clocks down, comma separated, or "none".
+        THROTTLE_REASONS = "throttle_reasons";
+        /// Uncorrected ECC errors since the driver loaded.
+        ECC_UNCORRECTED_VOLATILE = "ecc_uncorrected_volatile";
+        /// Whether rows wait for a reset to be remapped ("Yes", "No").
+        REMAPPED_ROWS_PENDING = "remapped_rows_pending";
+        /// Whether remapping failed.
+        REMAPPED_ROWS_FAILURE = "remapped_rows_failure";
+        /// Rows remapped for uncorrectable errors.
+        REMAPPED_ROWS_UNCORRECTABLE = "remapped_rows_uncorrectable";
+        /// Whether pages wait for retirement.
+        RETIRED_PAGES_PENDING = "retired_pages_pending";
+        /// What the driver asks for ("None", "Reset"…).
+        RECOVERY_ACTION = "recovery_action";
+        /// Number of processes on the GPU.
+        PROCESSES = "processes";
+        /// Performance state ("P0").
+        PSTATE = "pstate";
+        /// SM clock now, MHz.
+        CLOCK_SM = "clock_sm";
+        /// SM clock at most, MHz.
+        CLOCK_SM_MAX = "clock_sm_max";
+        /// VBIOS version.
+        VBIOS = "vbios";
+        /// Virtualisation mode ("None", "Pass-Through"…).
+        VIRTUALIZATION = "virtualization";
+        /// Streaming multiprocessors of a MIG device.
+        MULTIPROCESSORS = "multiprocessors";
+        /// GPU instance id of a MIG device.
+        GPU_INSTANCE = "gpu_instance";
+        /// Compute instance id of a MIG device.
+        COMPUTE_INSTANCE = "compute_instance";
+        /// NVIDIA driver version.
+        DRIVER_VERSION = "driver_version";
+        /// Highest CUDA version the driver supports.
+        CUDA_VERSION = "cuda_version";
+        /// GPUs the driver counts.
+        GPUS_ATTACHED = "gpus_attached";
+        /// GPUs the answer lists.
+        GPUS_LISTED = "gpus_listed";
+        /// Operating system ("Ubuntu 22.04.4 LTS").
+        OS = "os";
+        /// Kernel release.
+        KERNEL = "kernel";
+        /// Host name.
+        HOST_NAME = "host_name";
+        /// Machine architecture ("x86_64").
+        ARCHITECTURE = "architecture";
+        /// CPU model.
+        CPU_MODEL = "cpu_model";
+        /// Logical CPUs.
+        CPUS = "cpus";
+        /// Sockets.
+        SOCKETS = "sockets";
+        /// NUMA nodes that have CPUs.
+        NUMA_NODES = "numa_nodes";
+        /// CPUs of a NUMA node, as a list.
+        CPU_LIST = "cpu_list";
+        /// Hypervisor vendor, when the machine is virtual.
+        HYPERVISOR = "hypervisor";
+        /// Memory available for new programs, MiB.
+        MEMORY_AVAILABLE = "memory_available";
+        /// Swap size, MiB.
+        SWAP_TOTAL = "swap_total";
+        /// Size of a disk or file system, bytes.
+        SIZE = "size";
+        /// Free space of a file system, bytes.
+        FREE = "free";
+        /// Used space of a file system, bytes.
+        USED = "used";
+        /// Kind of disk ("NVMe", "SSD", "HDD").
+        DISK_KIND = "disk_kind";
+        /// File system type.
+        FS_TYPE = "fs_type";
+        /// Where a disk is mounted.
+        MOUNT = "mount";
+        /// IPv4 addresses of a network interface, comma separated.
+        IPV4 = "ipv4";
+        /// IPv6 addresses of a network interface, comma separated.
+        IPV6 = "ipv6";
+        /// State of a link or interface.
+        STATE = "state";
+        /// Speed, Mbit/s.
+        SPEED = "speed";
+        /// Host clock minus ours, s; half the round trip is its uncertainty.
+        CLOCK_OFFSET = "clock_offset";
+        /// Uncertainty of the clock offset, s.
+        CLOCK_OFFSET_UNCERTAINTY = "clock_offset_uncertainty";
+        /// How two devices are connected ("NV18", "PIX", "SYS").
+        CONNECTION = "connection";
+        /// NUMA affinity of a device.
+        NUMA_AFFINITY = "numa_affinity";
+        /// CPU affinity of a device.
+        CPU_AFFINITY = "cpu_affinity";
+        /// NUMA id of a GPU's own memory.
+        GPU_NUMA_ID = "gpu_numa_id";
+        /// Name of a NIC behind its column.
+        NIC_NAME = "nic_name";
+        /// Version of DCGM.
+        DCGM_VERSION = "dcgm_version";
+        /// Result of a diagnostic test ("pass", "fail", "skip", "warn").
+        RESULT = "result";
+        /// PCI device of a DCGM entity.
+        PCI_BUS_ID = "pci_bus_id";
+    }
+}

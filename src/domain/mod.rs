@@ -1,0 +1,21 @@
+//! What things are and how numbers are made. Pure: no io, no clock, no randomness, no threads.
+
+pub mod acceptance;
+pub mod billing;
+pub mod brief;
+pub mod candidate;
+pub mod curve;
+pub mod decision;
+pub mod digest;
+pub mod evidence;
+pub mod facts;
+pub mod failure;
+pub mod figure;
+pub mod format;
+pub mod host;
+pub mod ids;
+pub mod load;
+pub mod money;
+pub mod secret;
+pub mod text;
+pub mod units;

@@ -1,0 +1,8 @@
+//! Words of the section `acceptance`.
+
+words! {
+    /// Step 8.
+    AcceptanceText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `brief`.
+
+words! {
+    /// Step 1.
+    BriefText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `candidates`.
+
+words! {
+    /// Step 3.
+    CandidatesText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `cli`.
+
+words! {
+    /// Command line.
+    CliText {
+        title,
+    }
+}

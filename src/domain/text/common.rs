@@ -1,0 +1,8 @@
+//! Words of the section `common`.
+
+words! {
+    /// Words used in many places.
+    CommonText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `cost`.
+
+words! {
+    /// Step 7.
+    CostText {
+        title,
+    }
+}

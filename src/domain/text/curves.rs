@@ -1,0 +1,8 @@
+//! Words of the section `curves`.
+
+words! {
+    /// Step 6.
+    CurvesText {
+        title,
+    }
+}

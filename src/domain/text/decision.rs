@@ -1,0 +1,8 @@
+//! Words of the section `decision`.
+
+words! {
+    /// Step 9.
+    DecisionText {
+        title,
+    }
+}

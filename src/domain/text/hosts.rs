@@ -1,0 +1,8 @@
+//! Words of the section `hosts`.
+
+words! {
+    /// Step 4.
+    HostsText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `load`.
+
+words! {
+    /// Step 5.
+    LoadText {
+        title,
+    }
+}

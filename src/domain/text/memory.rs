@@ -1,0 +1,8 @@
+//! Words of the section `memory`.
+
+words! {
+    /// Step 2.
+    MemoryText {
+        title,
+    }
+}

@@ -1,0 +1,324 @@
+//! Every word the program says, typed, in both languages: screens, reports, command line, errors.
+//!
+//! The words stand in `assets/text/<language>.ron`, one section a subject. A missing or surplus word is a failing test.
+//! It lives in `domain` since reports and the command line speak too.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::{Absent, AbsentKind};
+use super::failure::{Failure, FailureKind};
+use super::figure::{Gap, GapKind};
+
+/// Declares a section: a struct of words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($field:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(missing_docs, reason = "the words in assets/text are their own documentation")]
+        pub struct $name {
+            $(pub $field: String,)*
+        }
+
+        impl $name {
+            /// Every word with its name, for tests.
+            #[must_use]
+            pub fn entries(&self) -> Vec<(&'static str, &str)> {
+                vec![$((stringify!($field), self.$field.as_str())),*]
+            }
+        }
+    };
+}
+
+mod acceptance;
+mod brief;
+mod candidates;
+mod cli;
+mod common;
+mod cost;
+mod curves;
+mod decision;
+mod hosts;
+mod load;
+mod memory;
+mod report;
+mod shell;
+
+pub use acceptance::AcceptanceText;
+pub use brief::BriefText;
+pub use candidates::CandidatesText;
+pub use cli::CliText;
+pub use common::CommonText;
+pub use cost::CostText;
+pub use curves::CurvesText;
+pub use decision::DecisionText;
+pub use hosts::HostsText;
+pub use load::LoadText;
+pub use memory::MemoryText;
+pub use report::ReportText;
+pub use shell::ShellText;
+
+/// A language of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Language {
+    /// English.
+    #[default]
+    #[serde(rename = "en")]
+    En,
+    /// Simplified Chinese.
+    #[serde(rename = "zh-Hans")]
+    ZhHans,
+}
+
+impl Language {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::En, Self::ZhHans];
+
+    /// The tag ("en", "zh-Hans").
+    #[must_use]
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::ZhHans => "zh-Hans",
+        }
+    }
+}
+
+/// All words of one language.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// Words used in many places: verdicts, origins, units, buttons.
+    pub common: CommonText,
+    /// Window frame: bar, rail, job strip, dialogs, palette.
+    pub shell: ShellText,
+    /// Step 1.
+    pub brief: BriefText,
+    /// Step 2.
+    pub memory: MemoryText,
+    /// Step 3.
+    pub candidates: CandidatesText,
+    /// Step 4.
+    pub hosts: HostsText,
+    /// Step 5.
+    pub load: LoadText,
+    /// Step 6.
+    pub curves: CurvesText,
+    /// Step 7.
+    pub cost: CostText,
+    /// Step 8.
+    pub acceptance: AcceptanceText,
+    /// Step 9.
+    pub decision: DecisionText,
+    /// Reports.
+    pub report: ReportText,
+    /// Command line.
+    pub cli: CliText,
+    /// Errors: tried and happened, and what to do.
+    pub failures: BTreeMap<FailureKind, FailureWords>,
+    /// Why a value does not exist.
+    pub gaps: BTreeMap<GapKind, String>,
+    /// Why a fact has no value; `{detail}` is the tool's own sentence or name.
+    pub absents: BTreeMap<AbsentKind, String>,
+    /// Advice by finding code.
+    pub findings: BTreeMap<String, String>,
+    /// Names of fields, formula inputs and facts, by their snake-case name.
+    pub names: BTreeMap<String, String>,
+}
+
+/// Words of one kind of failure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailureWords {
+    /// What was tried and what happened.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl Text {
+    /// The words of a language, read once.
+    ///
+    /// The texts are part of the program and a test reads both, so a fault in them cannot reach a user.
+    #[must_use]
+    pub fn of(language: Language) -> &'static Self {
+        static EN: OnceLock<Text> = OnceLock::new();
+        static ZH: OnceLock<Text> = OnceLock::new();
+        match language {
+            Language::En => EN.get_or_init(|| embedded(include_str!("../../../assets/text/en.ron"))),
+            Language::ZhHans => ZH.get_or_init(|| embedded(include_str!("../../../assets/text/zh-Hans.ron"))),
+        }
+    }
+
+    /// A failure in words: headline, hint line, place.
+    #[must_use]
+    pub fn failure(&self, failure: &Failure) -> ShownFailure {
+        let (what, hint) = self.failures.get(&failure.kind).map_or((String::new(), String::new()), |words| {
+            (fill(&words.what, &failure.values), fill(&words.hint, &failure.values))
+        });
+        ShownFailure { what, hint, at: failure.at.clone() }
+    }
+
+    /// Why a value does not exist, in words.
+    #[must_use]
+    pub fn gap(&self, gap: &Gap) -> String {
+        let values: Vec<(&'static str, String)> = gap
+            .values
+            .iter()
+            .map(|(name, value)| {
+                (*name, if matches!(*name, "field" | "what") { self.name(value).to_owned() } else { value.clone() })
+            })
+            .collect();
+        self.gaps.get(&gap.kind).map_or_else(String::new, |words| fill(words, &values))
+    }
+
+    /// Why a fact has no value, in words.
+    #[must_use]
+    pub fn absent(&self, absent: &Absent) -> String {
+        self.absents
+            .get(&absent.kind)
+            .map_or_else(String::new, |words| fill(words, &[("detail", absent.detail.clone())]))
+    }
+
+    /// The words of a snake-case name (a field, an input of a formula, a fact), or the name itself.
+    #[must_use]
+    pub fn name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.names.get(name).map_or(name, String::as_str)
+    }
+}
+
+/// A failure ready to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFailure {
+    /// What was tried and what happened.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+    /// The place, or `None`.
+    pub at: Option<String>,
+}
+
+impl std::fmt::Display for ShownFailure {
+    /// As on the command line: the headline, `hint:` on its own line, the place last.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)?;
+        if !self.hint.is_empty() {
+            write!(f, "\nhint: {}", self.hint)?;
+        }
+        if let Some(at) = &self.at {
+            write!(f, "\nat: {at}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces each `{name}` by its value. A placeholder without a value stays as it is, which a test forbids.
+#[must_use]
+pub fn fill(words: &str, values: &[(&str, String)]) -> String {
+    let mut filled = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some(start) = rest.find('{') {
+        let (before, from_brace) = rest.split_at(start);
+        filled.push_str(before);
+        let Some(end) = from_brace.find('}') else {
+            rest = from_brace;
+            break;
+        };
+        let name = from_brace.get(1..end).unwrap_or_default();
+        match values.iter().find(|(other, _)| *other == name) {
+            Some((_, value)) => filled.push_str(value),
+            None => filled.push_str(from_brace.get(..=end).unwrap_or_default()),
+        }
+        rest = from_brace.get(end + 1..).unwrap_or_default();
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[allow(clippy::panic, reason = "the text is part of the program; a test reads it, and no window can speak without it")]
+fn embedded(text: &str) -> Text {
+    match ron::from_str(text) {
+        Ok(text) => text,
+        Err(error) => panic!("assets/text: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Placeholder names of a text, sorted.
+    fn placeholders(words: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            words.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.to_owned())).collect();
+        names.sort();
+        names
+    }
+
+    /// Every word of a language with a path as its name.
+    fn all(text: &Text) -> BTreeMap<String, String> {
+        let mut out = BTreeMap::new();
+        for (section, entries) in [
+            ("common", text.common.entries()),
+            ("shell", text.shell.entries()),
+            ("brief", text.brief.entries()),
+            ("memory", text.memory.entries()),
+            ("candidates", text.candidates.entries()),
+            ("hosts", text.hosts.entries()),
+            ("load", text.load.entries()),
+            ("curves", text.curves.entries()),
+            ("cost", text.cost.entries()),
+            ("acceptance", text.acceptance.entries()),
+            ("decision", text.decision.entries()),
+            ("report", text.report.entries()),
+            ("cli", text.cli.entries()),
+        ] {
+            for (name, words) in entries {
+                out.insert(format!("{section}.{name}"), words.to_owned());
+            }
+        }
+        for (kind, words) in &text.failures {
+            out.insert(format!("failures.{kind:?}.what"), words.what.clone());
+            out.insert(format!("failures.{kind:?}.hint"), words.hint.clone());
+        }
+        for (kind, words) in &text.gaps {
+            out.insert(format!("gaps.{kind:?}"), words.clone());
+        }
+        for (kind, words) in &text.absents {
+            out.insert(format!("absents.{kind:?}"), words.clone());
+        }
+        for (code, words) in &text.findings {
+            out.insert(format!("findings.{code}"), words.clone());
+        }
+        for (name, words) in &text.names {
+            out.insert(format!("names.{name}"), words.clone());
+        }
+        out
+    }
+
+    #[test]
+    fn both_languages_have_the_same_words_and_placeholders() {
+        let (en, zh) = (all(Text::of(Language::En)), all(Text::of(Language::ZhHans)));
+        let only: Vec<_> = en
+            .keys()
+            .filter(|key| !zh.contains_key(*key))
+            .chain(zh.keys().filter(|key| !en.contains_key(*key)))
+            .collect();
+        assert!(only.is_empty(), "in one language only: {only:?}");
+        for (key, words) in &en {
+            assert!(!words.trim().is_empty(), "{key} is empty in English");
+            assert!(!zh[key].trim().is_empty(), "{key} is empty in Chinese");
+            assert_eq!(placeholders(words), placeholders(&zh[key]), "{key}");
+        }
+    }
+
+    #[test]
+    fn fill_replaces_what_it_knows() {
+        assert_eq!(fill("{a} of {b}", &[("a", "3".into()), ("b", "4".into())]), "3 of 4");
+        assert_eq!(fill("open {", &[]), "open {");
+        assert_eq!(fill("{x}", &[]), "{x}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `report`.
+
+words! {
+    /// Reports.
+    ReportText {
+        title,
+    }
+}

@@ -1,0 +1,8 @@
+//! Words of the section `shell`.
+
+words! {
+    /// Window frame.
+    ShellText {
+        title,
+    }
+}

@@ -1,0 +1,6 @@
+//! Leasebench: a workbench for people who rent GPU servers.
+
+pub mod app;
+pub mod domain;
+pub mod engine;
+pub mod project;

@@ -1,0 +1,2 @@
+//! Opens the window, or runs a command without one.
+fn main() {}

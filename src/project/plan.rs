@@ -1,0 +1,102 @@
+//! The plan: what people edit. Small and cloned whole for undo.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::acceptance::Criterion;
+use crate::domain::brief::Brief;
+use crate::domain::candidate::Candidate;
+use crate::domain::decision::Decision;
+use crate::domain::host::Host;
+use crate::domain::ids::{CandidateId, EvidenceId, HostId};
+use crate::domain::load::LoadPlan;
+
+/// Version of `project.ron` that this program writes.
+pub const VERSION: u32 = 1;
+
+/// Everything people edit.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plan {
+    /// Name of the project.
+    pub name: String,
+    /// Whether the project is a demonstration; every screen and report says so.
+    pub demonstration: bool,
+    /// The work.
+    pub brief: Brief,
+    /// The offers.
+    pub candidates: Vec<Candidate>,
+    /// The machines.
+    pub hosts: Vec<Host>,
+    /// The statements that can fail.
+    pub criteria: Vec<Criterion>,
+    /// The load run as it was last set up, by candidate or for all.
+    pub load: Option<LoadSetup>,
+    /// What was decided.
+    pub decision: Decision,
+    /// Notes, free or on a record.
+    pub notes: Vec<Note>,
+}
+
+/// The load run as it was last set up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSetup {
+    /// The candidate it is for.
+    pub candidate: Option<CandidateId>,
+    /// How the endpoint is reached.
+    pub route: Route,
+    /// What is run.
+    pub plan: LoadPlan,
+    /// Full path of the prompts file, when one is used.
+    #[serde(default)]
+    pub prompts_path: String,
+    /// Ask for the API key at run time instead of taking it from a variable.
+    #[serde(default)]
+    pub ask_api_key: bool,
+    /// Host on which GPU memory is sampled beside the run.
+    #[serde(default)]
+    pub sample_on: Option<HostId>,
+}
+
+/// How the endpoint is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Route {
+    /// The URL as it is.
+    Direct,
+    /// A port of this host, through the SSH connection.
+    Tunnel {
+        /// The host.
+        host: HostId,
+        /// The port on the host's loopback.
+        port: u16,
+    },
+    /// The practice server inside the program.
+    Practice,
+}
+
+/// A note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Who wrote it.
+    pub by: String,
+    /// The words.
+    pub text: String,
+    /// The record it is about.
+    #[serde(default)]
+    pub on: Option<EvidenceId>,
+}
+
+impl Plan {
+    /// The candidate with this id.
+    #[must_use]
+    pub fn candidate(&self, id: &CandidateId) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.id == *id)
+    }
+
+    /// The host with this id.
+    #[must_use]
+    pub fn host(&self, id: &HostId) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.id == *id)
+    }
+}
