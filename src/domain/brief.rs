@@ -75,6 +75,15 @@ impl Default for Brief {
     }
 }
 
+/// SHA-256 of the brief's RON text: a record made under another brief is recognised by it.
+///
+/// `None` only when the brief cannot be written as RON, which a defect of the program alone can cause; it then equals
+/// no recorded digest.
+#[must_use]
+pub fn brief_digest(brief: &Brief) -> Option<String> {
+    ron::ser::to_string(brief).ok().map(|text| super::digest::sha256_hex(text.as_bytes()))
+}
+
 /// Mean and 95th percentile of a length, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -61,6 +61,8 @@ pub struct Summary {
     pub p50: Option<f64>,
     /// 95th percentile, from 200 samples on.
     pub p95: Option<f64>,
+    /// 95 % interval of `p95` by order statistics ([`super::interval::percentile`]); `None` without `p95`.
+    pub p95_interval: Option<(f64, f64)>,
     /// 99th percentile, from 1,000 samples on.
     pub p99: Option<f64>,
 }

@@ -14,6 +14,7 @@ pub mod figure;
 pub mod format;
 pub mod host;
 pub mod ids;
+pub mod interval;
 pub mod load;
 pub mod money;
 pub mod secret;
