@@ -3,4 +3,5 @@
 pub mod app;
 pub mod domain;
 pub mod engine;
+pub mod probe;
 pub mod project;

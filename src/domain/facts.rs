@@ -130,6 +130,8 @@ pub enum AbsentKind {
     NoDevices,
     /// Permission was refused.
     Refused,
+    /// The tool is there but does not know the question on this platform or version.
+    NotSupported,
     /// A service the tool needs is not running.
     ServiceDown,
     /// The output was cut short, by a limit or in the middle.
@@ -171,6 +173,7 @@ impl fmt::Display for Absent {
             AbsentKind::VersionMismatch => f.write_str("the driver and its library have different versions"),
             AbsentKind::NoDevices => f.write_str("the driver runs but lists no device"),
             AbsentKind::Refused => write!(f, "permission was refused: {detail}"),
+            AbsentKind::NotSupported => write!(f, "the command is not supported there: {detail}"),
             AbsentKind::ServiceDown => write!(f, "a service it needs is not running: {detail}"),
             AbsentKind::CutShort => write!(f, "the output was cut short: {detail}"),
             AbsentKind::TimedOut => write!(f, "the command ran past its deadline: {detail}"),
