@@ -124,6 +124,9 @@ pub struct Captured {
     pub stdout: String,
     /// Standard error, likewise.
     pub stderr: String,
+    /// What came around the command's own output, from start-up files and forced commands; never parsed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pollution: String,
     /// How it ended.
     pub ended: CommandEnd,
     /// How long it took, s.
@@ -148,6 +151,8 @@ pub enum CommandEnd {
     Cancelled,
     /// The connection broke; no status is known.
     ConnectionLost,
+    /// It was not run: the server or the operating system refused, in its words.
+    Refused(String),
     /// Nobody knows: pasted text.
     Unknown,
 }

@@ -16,6 +16,7 @@ pub mod host;
 pub mod ids;
 pub mod interval;
 pub mod load;
+pub mod mask;
 pub mod money;
 pub mod secret;
 pub mod text;

@@ -171,6 +171,8 @@ pub struct JobCtx {
     pub(super) replies: parking::Replies,
     pub(super) wake: Arc<dyn Fn() + Send + Sync>,
     pub(super) started: Instant,
+    /// Where the SSH configuration stands.
+    pub ssh: super::host::Setup,
 }
 
 impl JobCtx {

@@ -1,6 +1,7 @@
 //! All waiting: jobs on a tokio runtime and on named threads. Gets a self-contained [`JobSpec`], gives back [`Event`]s.
 
 pub mod event;
+pub mod host;
 pub mod job;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub struct Engine {
     jobs: BTreeMap<JobId, Handle>,
     next: u64,
     wake: Arc<dyn Fn() + Send + Sync>,
+    ssh: host::Setup,
 }
 
 /// What the engine keeps of a running job.
@@ -46,7 +48,14 @@ impl Engine {
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("engine").enable_all().build()?;
         let (events, inbox) = mpsc::channel(QUEUE);
-        Ok(Self { runtime: Some(runtime), events, inbox, jobs: BTreeMap::new(), next: 1, wake: Arc::new(wake) })
+        let ssh = host::Setup { config: std::env::var_os("LEASEBENCH_SSH_CONFIG").map(Into::into) };
+        Ok(Self { runtime: Some(runtime), events, inbox, jobs: BTreeMap::new(), next: 1, wake: Arc::new(wake), ssh })
+    }
+
+    /// Where later jobs find the SSH configuration. At first it is the user's, or the file that the variable
+    /// `LEASEBENCH_SSH_CONFIG` names.
+    pub fn set_ssh(&mut self, ssh: host::Setup) {
+        self.ssh = ssh;
     }
 
     /// Starts a job and returns its id at once.
@@ -65,6 +74,7 @@ impl Engine {
             replies: job::parking::Replies(Mutex::new(reply_inbox)),
             wake: Arc::clone(&self.wake),
             started: Instant::now(),
+            ssh: self.ssh.clone(),
         };
         if let Some(runtime) = &self.runtime {
             run(runtime, ctx, spec);

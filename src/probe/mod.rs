@@ -174,6 +174,7 @@ impl Parsed {
             CommandEnd::TooMuch(bytes) => format!("The command sent more than {bytes} bytes"),
             CommandEnd::Cancelled => "The command was cancelled".to_owned(),
             CommandEnd::ConnectionLost => "The connection broke".to_owned(),
+            CommandEnd::Refused(why) => format!("The command was not run: {why}"),
         };
         self.finding_of(Severity::NotJudged, "output_cut", format!("{why}; what follows in the output was not read"));
     }
@@ -238,6 +239,7 @@ pub(crate) mod captures {
             stderr: stderr.to_owned(),
             ended: CommandEnd::Exit(exit),
             took_secs: 0.1,
+            pollution: String::new(),
             masked: Vec::new(),
         }
     }

@@ -294,6 +294,7 @@ pub fn why_nothing(out: &Captured, tool: &str) -> Absent {
         CommandEnd::Exit(127) => Absent::new(AbsentKind::ToolMissing, tool),
         CommandEnd::Exit(126) => Absent::new(AbsentKind::Refused, tool),
         CommandEnd::Exit(code) => by_status(*code, tool).unwrap_or_else(|| unknown_text(out)),
+        CommandEnd::Refused(why) => Absent::new(AbsentKind::NotRun, why.as_str()),
         CommandEnd::Unknown => unknown_text(out),
     }
 }

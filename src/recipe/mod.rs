@@ -1,0 +1,3 @@
+//! Texts we launch on a host, and the one way an argument gets into them.
+
+pub mod quote;
