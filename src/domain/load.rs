@@ -157,6 +157,9 @@ pub struct LoadRecord {
     /// What the server says it is (`Server` header), or empty.
     #[serde(default)]
     pub server: String,
+    /// Request options that the server refused and that were left out from then on ("ignore_eos").
+    #[serde(default)]
+    pub refused_options: Vec<String>,
 }
 
 /// One step of a run.

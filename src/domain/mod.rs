@@ -1,6 +1,7 @@
 //! What things are and how numbers are made. Pure: no io, no clock, no randomness, no threads.
 
 pub mod acceptance;
+pub mod arrivals;
 pub mod billing;
 pub mod brief;
 pub mod candidate;
@@ -15,9 +16,11 @@ pub mod format;
 pub mod host;
 pub mod ids;
 pub mod interval;
+pub mod latency;
 pub mod load;
 pub mod mask;
 pub mod money;
 pub mod secret;
+pub mod stats;
 pub mod text;
 pub mod units;
