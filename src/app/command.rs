@@ -26,6 +26,8 @@ pub enum Command {
     SaveAs(PathBuf),
     /// Show a file dialog.
     Pick(Picking),
+    /// A screen has taken the answer of a file dialog into its own field.
+    TakePicked(Picking),
     /// Take the plan found beside the project as the plan.
     TakeRecovered,
     /// Forget the plan found beside the project.
@@ -116,8 +118,10 @@ pub enum Command {
     Copy(String),
     /// Leave; asks when something is unsaved.
     Quit,
-    /// Leave without saving.
+    /// Answer to [`Layer::ConfirmQuit`]: go on without saving (leave, or open the other project).
     QuitAnyway,
+    /// Answer to [`Layer::ConfirmQuit`]: save, then go on.
+    SaveAndGo,
     /// Dismiss a notice by its number.
     DismissNotice(u64),
 }
@@ -226,7 +230,7 @@ pub enum Layer {
     Keys,
     /// Presentation.
     Presentation,
-    /// Ask before leaving.
+    /// Ask before leaving this project with something unsaved: to quit, or for the project in `View::pending`.
     ConfirmQuit,
     /// Read and sign.
     Sign,

@@ -1,5 +1,373 @@
-//! State and its two doors, `command` and `event`. Knows no window.
+//! State and its two doors: [`App::command`] for what a person wants, [`App::event`] for what the world did. Knows no
+//! window.
+//!
+//! This file only routes. Work lives beside its subject: jobs are put together in [`jobs`], notices in [`notices`],
+//! what follows from the project in [`derived`].
 
 pub mod command;
 pub mod derived;
+mod files;
+mod jobs;
+mod notices;
 pub mod state;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use chrono::NaiveDate;
+
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::ids::JobId;
+use crate::engine::Engine;
+use crate::engine::clock::{self, Now};
+use crate::engine::event::{Event, Outcome, What};
+use crate::engine::files::Places;
+use crate::engine::job::{JobSpec, OpenMode};
+use crate::project::edit::Edit;
+
+use command::Command;
+use derived::Derived;
+use state::{Ended, Job, JobWhat, NoticeWhat, State};
+
+/// The unsaved plan is put beside the project this long after the last edit.
+const AUTOSAVE_AFTER: Duration = Duration::from_secs(2);
+/// How long leaving waits for work that is being put on disk.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// The program without a window: the state and the engine behind it.
+pub struct App {
+    state: State,
+    engine: Engine,
+    places: Places,
+    /// What `state.derived` was made from: project, plan, evidence, day.
+    derived_from: Option<(u64, u64, u64, NaiveDate)>,
+    /// Counts projects that were opened, so that two at the same revision are not taken for one.
+    project_serial: u64,
+    /// Jobs whose end is no news: autosaves, settings.
+    quiet: BTreeSet<JobId>,
+    /// The last edit that no autosave holds yet.
+    edited_at: Option<Instant>,
+    next_notice: u64,
+    /// The newest project that is being read; an older answer is dropped.
+    opening: Option<(JobId, OpenMode)>,
+    /// What is done once the save under way stands: go on with `View::pending`.
+    go_after_save: bool,
+}
+
+impl App {
+    /// A program without a project. `wake` is called after every event and must be cheap; it may come from any thread.
+    ///
+    /// Reads this user's settings, which are small and on this computer, before there is a window to freeze.
+    ///
+    /// # Errors
+    /// `Internal` when the operating system gives no threads.
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Result<Self, Failure> {
+        Self::with_places(Places::of_user(), wake)
+    }
+
+    /// The same with its files elsewhere.
+    ///
+    /// # Errors
+    /// As [`App::new`].
+    pub fn with_places(places: Places, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, Failure> {
+        let engine = Engine::new(wake).map_err(|error| Failure::new(FailureKind::Internal).because(error))?;
+        let user = files::UserFile::read(&places);
+        let mut app = Self {
+            state: State::new(user.settings, user.recent, clock::now().wall),
+            engine,
+            places,
+            derived_from: None,
+            project_serial: 0,
+            quiet: BTreeSet::new(),
+            edited_at: None,
+            next_notice: 1,
+            opening: None,
+            go_after_save: false,
+        };
+        app.start_quiet(JobSpec::FindUnsaved { folder: app.places.unsaved() });
+        Ok(app)
+    }
+
+    /// Everything a screen may read.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What a person wants.
+    pub fn command(&mut self, command: Command) {
+        let now = clock::now();
+        self.state.now = now.wall;
+        self.route_command(command, now);
+        self.refresh();
+    }
+
+    /// What the world did.
+    pub fn event(&mut self, event: Event) {
+        let now = clock::now();
+        self.state.now = now.wall;
+        self.route_event(event, now);
+        self.refresh();
+    }
+
+    /// Takes up to `max` waiting events (a window: 256 a frame) and the newest progress of every job. True when more
+    /// may wait.
+    pub fn poll(&mut self, max: usize) -> bool {
+        let mut taken = 0;
+        while taken < max {
+            let Some(event) = self.engine.poll() else { break };
+            taken += 1;
+            let now = clock::now();
+            self.state.now = now.wall;
+            self.route_event(event, now);
+        }
+        for job in &mut self.state.jobs {
+            if let Some(progress) = self.engine.progress(job.id) {
+                job.progress = progress;
+            }
+        }
+        if taken > 0 {
+            self.refresh();
+        }
+        taken == max
+    }
+
+    /// Waits up to `timeout` for one event and takes it; for programs without a window. False when none came.
+    pub fn wait(&mut self, timeout: Duration) -> bool {
+        let Some(event) = self.engine.wait(timeout) else { return false };
+        self.event(event);
+        true
+    }
+
+    /// What only time brings: the autosave, the end of a waiver, the end of a toast. Call it once a frame.
+    pub fn tick(&mut self, now: Now) {
+        self.state.now = now.wall;
+        if self.edited_at.is_some_and(|at| now.mono.saturating_duration_since(at) >= AUTOSAVE_AFTER) {
+            self.autosave();
+        }
+        self.expire_notices(now.mono);
+        self.refresh();
+    }
+
+    /// Whether a job runs that puts something on disk, or one that a person started.
+    #[must_use]
+    pub fn busy(&self) -> bool {
+        !self.state.jobs.is_empty() || !self.quiet.is_empty()
+    }
+
+    /// Makes the derived figures anew when the project, its evidence or the day changed.
+    fn refresh(&mut self) {
+        let Some(project) = &self.state.project else {
+            if self.derived_from.take().is_some() {
+                self.state.derived = Derived::default();
+            }
+            return;
+        };
+        let today = self.state.now.date_naive();
+        let from = (self.project_serial, project.revision, project.evidence_revision, today);
+        if self.derived_from != Some(from) {
+            self.derived_from = Some(from);
+            self.state.derived = Derived::default();
+        }
+    }
+
+    fn route_command(&mut self, command: Command, now: Now) {
+        match command {
+            Command::New
+            | Command::OpenSample
+            | Command::Open(_)
+            | Command::Save
+            | Command::SaveAs(_)
+            | Command::SaveAndGo
+            | Command::Quit
+            | Command::QuitAnyway
+            | Command::TakeRecovered
+            | Command::DropRecovered
+            | Command::Pick(_)
+            | Command::TakePicked(_)
+            | Command::Report { .. }
+            | Command::ExportCsv(_) => self.file_command(command, now),
+            Command::Probe { .. }
+            | Command::ReadOutput { .. }
+            | Command::ListSshAliases
+            | Command::StartLoad(_)
+            | Command::TryPractice
+            | Command::Stop(_)
+            | Command::StopNewest
+            | Command::Answer(..)
+            | Command::Attest { .. } => self.job_command(command, now),
+            Command::Edit(edit) => self.edit(edit, now),
+            Command::Undo => self.step_back(now),
+            Command::Redo => self.step_forward(now),
+            Command::Language(_) | Command::Theme(_) | Command::TextSize(_) => self.settings_command(&command),
+            Command::DismissNotice(number) => self.state.notices.retain(|notice| notice.number != number),
+            Command::Copy(text) => self.state.clipboard = Some(text),
+            other => self.view_command(other),
+        }
+    }
+
+    /// Commands that change what is shown and nothing else.
+    fn view_command(&mut self, command: Command) {
+        let view = &mut self.state.view;
+        match command {
+            Command::Go(screen) => self.state.screen = screen,
+            Command::SelectCandidate(candidate) => view.candidate = candidate,
+            Command::SelectHost(host) => view.host = host,
+            Command::SelectCriterion(criterion) => view.criterion = criterion,
+            Command::ToggleRun(run) => view.toggle_run(run),
+            Command::Trace(traced) => {
+                view.trace = Some(traced);
+                view.record = None;
+            }
+            Command::ShowRecord(record) => view.record = Some(record),
+            Command::Show(layer) => {
+                view.layers.retain(|other| *other != layer);
+                view.layers.push(layer);
+            }
+            Command::CloseTop => view.close_top(),
+            // Every other command has its own door.
+            _ => {}
+        }
+    }
+
+    fn edit(&mut self, edit: Edit, now: Now) {
+        let Some(project) = &mut self.state.project else { return };
+        let plan = project.history.edit(&project.plan, edit, now.mono);
+        if plan == project.plan {
+            return;
+        }
+        project.plan = plan;
+        self.changed(now);
+    }
+
+    fn step_back(&mut self, now: Now) {
+        let Some(project) = &mut self.state.project else { return };
+        if let Some(plan) = project.history.undo(&project.plan) {
+            project.plan = plan;
+            self.changed(now);
+        }
+    }
+
+    fn step_forward(&mut self, now: Now) {
+        let Some(project) = &mut self.state.project else { return };
+        if let Some(plan) = project.history.redo(&project.plan) {
+            project.plan = plan;
+            self.changed(now);
+        }
+    }
+
+    /// The plan changed: a new revision, an autosave soon, and nothing selected that is gone.
+    fn changed(&mut self, now: Now) {
+        let Some(project) = &mut self.state.project else { return };
+        project.revision += 1;
+        self.edited_at = Some(now.mono);
+        let (plan, view) = (&project.plan, &mut self.state.view);
+        view.candidate.take_if(|id| plan.candidate(id).is_none());
+        view.host.take_if(|id| plan.host(id).is_none());
+        view.criterion.take_if(|id| plan.criteria.iter().all(|criterion| criterion.id != *id));
+        self.engine.wake_after(AUTOSAVE_AFTER);
+    }
+
+    fn settings_command(&mut self, command: &Command) {
+        let settings = &mut self.state.settings;
+        match command {
+            Command::Language(language) => settings.language = *language,
+            Command::Theme(theme) => settings.theme = *theme,
+            Command::TextSize(size) if size.is_finite() => settings.text_size = size.clamp(0.75, 2.0),
+            _ => {}
+        }
+        self.write_user_file();
+    }
+
+    fn route_event(&mut self, event: Event, now: Now) {
+        let Event { job, what } = event;
+        match what {
+            What::Opened(_)
+            | What::Saved { .. }
+            | What::Autosaved { .. }
+            | What::Kept(_)
+            | What::Picked(..)
+            | What::Written(_)
+            | What::FileRead(..)
+            | What::UnsavedFound(_) => self.file_event(job, what, now),
+            What::Sealed(sealed) => self.sealed(*sealed),
+            What::Step(point) => {
+                if let Some(project) = &mut self.state.project {
+                    project.live_steps.retain(|other| other.step_idx != point.step_idx);
+                    project.live_steps.push(*point);
+                }
+            }
+            What::Connected { host, key, newly_accepted, line } => self.connected(host, key, newly_accepted, line, now),
+            What::SshAliases(aliases) => self.state.ssh_aliases = Some(aliases),
+            What::Asked(question) => {
+                if let Some(job) = self.state.jobs.iter_mut().find(|other| other.id == job) {
+                    job.question = Some(question);
+                }
+            }
+            What::Ended(outcome) => self.ended(job, outcome),
+        }
+    }
+
+    fn ended(&mut self, id: JobId, outcome: Outcome) {
+        let quiet = self.quiet.remove(&id);
+        if let Some(idx) = self.state.jobs.iter().position(|job| job.id == id) {
+            let job = self.state.jobs.remove(idx);
+            if matches!(job.what, JobWhat::Probe(_) | JobWhat::Load(_) | JobWhat::Read(_)) {
+                self.state.last_ended = Some(Ended {
+                    what: job.what,
+                    outcome: outcome.clone(),
+                    at: self.state.now,
+                    kept: job.progress.kept,
+                });
+            }
+        }
+        if let Outcome::Failed(failure) = outcome {
+            match failure.kind {
+                FailureKind::NoFileDialog => self.notice(NoticeWhat::NoDialog),
+                // A failed look for unsaved work or a failed settings file is no reason to disturb anybody, but a
+                // record or a plan that did not reach the disk is.
+                _ if quiet && failure.kind == FailureKind::FileUnwritable => {}
+                _ => self.notice(NoticeWhat::Failed(failure)),
+            }
+        }
+    }
+
+    /// Starts a job that is shown among the jobs.
+    fn start(&mut self, what: JobWhat, spec: JobSpec) -> JobId {
+        let id = self.engine.start(spec);
+        self.state.jobs.push(Job {
+            id,
+            what,
+            progress: crate::engine::event::Progress::default(),
+            began: clock::now().mono,
+            question: None,
+        });
+        id
+    }
+
+    /// Starts a job that nobody needs to see.
+    fn start_quiet(&mut self, spec: JobSpec) -> JobId {
+        let id = self.engine.start(spec);
+        self.quiet.insert(id);
+        id
+    }
+}
+
+impl Drop for App {
+    /// Stops every job and lets what they measured reach the disk, two seconds at most.
+    fn drop(&mut self) {
+        if self.edited_at.is_some() && !self.state.quit {
+            self.autosave();
+        }
+        for job in &self.state.jobs {
+            self.engine.cancel(job.id);
+        }
+        let until = clock::now().mono + LEAVE_WITHIN;
+        while self.busy() {
+            let left = until.saturating_duration_since(clock::now().mono);
+            if left.is_zero() || !self.wait(left) {
+                break;
+            }
+        }
+    }
+}

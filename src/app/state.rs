@@ -15,9 +15,9 @@ use crate::domain::ids::{CandidateId, CriterionId, EvidenceId, HostId, JobId};
 use crate::domain::text::Language;
 use crate::engine::event::{Outcome, Picking, Progress, Question};
 use crate::project::plan::Plan;
-use crate::project::store::Altered;
+use crate::project::store::{Altered, Lock};
 
-use super::command::{Layer, Screen, ThemeChoice, Traced};
+use super::command::{Command, Layer, Screen, ThemeChoice, Traced};
 use super::derived::Derived;
 
 /// Everything a screen may read.
@@ -50,6 +50,32 @@ pub struct State {
     pub quit: bool,
     /// Text for the clipboard, which the window takes.
     pub clipboard: Option<String>,
+    /// Unsaved projects of earlier runs; [`Command::Open`] takes one up again.
+    pub unsaved_found: Vec<PathBuf>,
+}
+
+impl State {
+    /// The start screen.
+    #[must_use]
+    pub fn new(settings: Settings, recent: Vec<PathBuf>, now: DateTime<FixedOffset>) -> Self {
+        Self {
+            project: None,
+            screen: Screen::Brief,
+            view: View::default(),
+            settings,
+            jobs: Vec::new(),
+            last_ended: None,
+            notices: VecDeque::new(),
+            derived: Derived::default(),
+            recent,
+            ssh_aliases: None,
+            picked: BTreeMap::new(),
+            now,
+            quit: false,
+            clipboard: None,
+            unsaved_found: Vec::new(),
+        }
+    }
 }
 
 /// Where a picked path goes.
@@ -95,9 +121,49 @@ pub struct Project {
     pub connected: BTreeMap<HostId, (KeyPin, String)>,
     /// Points of a load run that is not sealed yet.
     pub live_steps: Vec<StepPoint>,
+    /// Where work is put while the project has no folder of its own.
+    pub scratch: PathBuf,
+    /// Keeps other windows from writing; given back when the project is closed.
+    pub lock: Option<Lock>,
+    /// The newest revision that a save or an autosave holds.
+    pub autosaved_revision: u64,
 }
 
 impl Project {
+    /// A project around a plan, with nothing seen yet and nothing saved.
+    #[must_use]
+    pub fn new(plan: Plan, scratch: PathBuf) -> Self {
+        Self {
+            folder: None,
+            plan: Arc::new(plan),
+            revision: 0,
+            saved_revision: None,
+            saved_at: None,
+            evidence: BTreeMap::new(),
+            evidence_revision: 0,
+            unkept: BTreeSet::new(),
+            altered: Vec::new(),
+            recovered: None,
+            read_only: None,
+            history: crate::project::history::History::default(),
+            connected: BTreeMap::new(),
+            live_steps: Vec::new(),
+            scratch,
+            lock: None,
+            autosaved_revision: 0,
+        }
+    }
+
+    /// Where records are written as they come: the project's folder, or its scratch folder while it has none or may
+    /// not be written.
+    #[must_use]
+    pub fn working_folder(&self) -> &std::path::Path {
+        match &self.folder {
+            Some(folder) if self.read_only.is_none() => folder,
+            _ => &self.scratch,
+        }
+    }
+
     /// Whether the plan or a record is not on disk.
     #[must_use]
     pub fn unsaved(&self) -> bool {
@@ -118,14 +184,37 @@ pub struct View {
     pub hidden_runs: BTreeSet<EvidenceId>,
     /// Layers, top last.
     pub layers: Vec<Layer>,
+    /// What waits for the answer of [`Layer::ConfirmQuit`].
+    pub pending: Option<Box<Command>>,
     /// The number in the trace drawer.
     pub trace: Option<Box<Traced>>,
     /// The record in the trace drawer.
     pub record: Option<EvidenceId>,
 }
 
+impl View {
+    /// Hides a run on the curves, or shows it again.
+    pub fn toggle_run(&mut self, run: EvidenceId) {
+        if !self.hidden_runs.remove(&run) {
+            self.hidden_runs.insert(run);
+        }
+    }
+
+    /// Closes what lies on top: a layer, the record, the trace, the inspector.
+    pub fn close_top(&mut self) {
+        if let Some(layer) = self.layers.pop() {
+            if layer == Layer::ConfirmQuit {
+                self.pending = None;
+            }
+        } else if self.record.take().is_none() && self.trace.take().is_none() {
+            self.criterion = None;
+        }
+    }
+}
+
 /// Settings of this user, kept outside any project.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// Language.
     pub language: Language,

@@ -14,6 +14,8 @@ use super::load::LoadRecord;
 
 /// Version of the record's shape.
 pub const VERSION: u32 = 1;
+/// This program, as records name it ("leasebench 0.1.0").
+pub const PROGRAM: &str = concat!("leasebench ", env!("CARGO_PKG_VERSION"));
 
 /// What was seen, once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -63,6 +63,10 @@ pub enum FailureKind {
     ProjectNewer,
     /// Another window holds the project: `holder`.
     ProjectLocked,
+    /// The folder cannot be written, so the project is only shown.
+    ProjectReadOnly,
+    /// The folder chosen for saving holds another project.
+    ProjectExists,
     /// The folder holds no project.
     NotAProject,
     /// Saving failed; the last good file stands.
@@ -123,6 +127,10 @@ pub enum FailureKind {
     PromptsMalformed,
     /// The load plan cannot be run: `what`.
     PlanRefused,
+    /// A job of this kind already runs.
+    AlreadyRunning,
+    /// The sample project is not where the program looks.
+    SampleMissing,
     /// The practice server could not listen.
     ListenFailed,
     // Reading.

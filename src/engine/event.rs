@@ -9,7 +9,7 @@ use crate::domain::host::KeyPin;
 use crate::domain::ids::{EvidenceId, HostId, JobId};
 use crate::domain::load::GpuSample;
 use crate::domain::secret::Secret;
-use crate::project::store::Opened;
+use crate::project::store::{Lock, Opened};
 
 /// Something a job did.
 #[derive(Debug)]
@@ -48,12 +48,20 @@ pub enum What {
         revision: u64,
         /// Where.
         folder: PathBuf,
+        /// Records that are in the folder now.
+        kept: Vec<EvidenceId>,
+        /// The lock on the folder, when the job took it.
+        lock: Option<Lock>,
     },
     /// The unsaved plan was put beside the project.
     Autosaved {
         /// The revision.
         revision: u64,
+        /// The lock on the folder, when the job took it.
+        lock: Option<Lock>,
     },
+    /// Unsaved projects of earlier runs of the program.
+    UnsavedFound(Vec<PathBuf>),
     /// A file dialog was answered; `None` when it was closed.
     Picked(Picking, Option<PathBuf>),
     /// A file was written (report, CSV, image).

@@ -66,6 +66,8 @@ pub enum JobSpec {
     Open {
         /// Its folder.
         folder: PathBuf,
+        /// What for.
+        mode: OpenMode,
     },
     /// Save the plan, and copy evidence that is not in the folder yet.
     Save {
@@ -75,17 +77,35 @@ pub enum JobSpec {
         plan: Arc<Plan>,
         /// Its revision.
         revision: u64,
-        /// Every record of the project, for a save into a new folder.
+        /// Every record of the project; those already in the folder are left alone.
         evidence: Vec<Sealed>,
+        /// Whether the program already works in this folder; another folder must not hold a project yet.
+        own: bool,
+        /// Where the unsaved work of this project was put; cleared once the save stands.
+        scratch: PathBuf,
+        /// Whether an unsaved plan beside the project is forgotten once the save stands.
+        drop_autosave: bool,
     },
     /// Put the unsaved plan beside the project.
     Autosave {
-        /// The project's folder, or `None` for a project that has none yet.
-        folder: Option<PathBuf>,
+        /// The project's folder, or its scratch folder.
+        folder: PathBuf,
+        /// Whether the program already holds the folder's lock.
+        holds_lock: bool,
         /// The plan.
         plan: Arc<Plan>,
         /// Its revision.
         revision: u64,
+    },
+    /// Forget the unsaved plan beside the project, and the scratch folder when no record is in it.
+    DropAutosave {
+        /// The project's folder, or its scratch folder.
+        folder: PathBuf,
+    },
+    /// Look for unsaved projects of earlier runs.
+    FindUnsaved {
+        /// The folder that holds scratch folders.
+        folder: PathBuf,
     },
     /// Show a file dialog.
     Pick {
@@ -110,6 +130,17 @@ pub enum JobSpec {
     },
     /// Read host aliases from the user's SSH configuration.
     ListSshAliases,
+}
+
+/// What a project is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// To work in its folder: the folder is locked, interrupted runs are sealed.
+    Edit,
+    /// As a sample: read only, and saving asks for another folder.
+    Sample,
+    /// As an unsaved project of an earlier run: the scratch folder is locked, saving asks for a folder.
+    Unsaved,
 }
 
 /// Where a pasted output comes from.

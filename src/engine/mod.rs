@@ -1,6 +1,9 @@
 //! All waiting: jobs on a tokio runtime and on named threads. Gets a self-contained [`JobSpec`], gives back [`Event`]s.
 
+pub mod clock;
+mod dialogs;
 pub mod event;
+pub mod files;
 pub mod host;
 pub mod job;
 
@@ -31,6 +34,8 @@ pub struct Engine {
     next: u64,
     wake: Arc<dyn Fn() + Send + Sync>,
     ssh: host::Setup,
+    /// Work that writes goes through one thread in order: an older save never lands after a newer one.
+    writer: std_mpsc::Sender<(JobCtx, JobSpec)>,
 }
 
 /// What the engine keeps of a running job.
@@ -49,7 +54,23 @@ impl Engine {
         let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("engine").enable_all().build()?;
         let (events, inbox) = mpsc::channel(QUEUE);
         let ssh = host::Setup { config: std::env::var_os("LEASEBENCH_SSH_CONFIG").map(Into::into) };
-        Ok(Self { runtime: Some(runtime), events, inbox, jobs: BTreeMap::new(), next: 1, wake: Arc::new(wake), ssh })
+        let (writer, writes) = std_mpsc::channel::<(JobCtx, JobSpec)>();
+        std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
+            while let Ok((ctx, spec)) = writes.recv() {
+                let outcome = files::run(&ctx, spec);
+                ctx.emit_blocking(What::Ended(outcome));
+            }
+        })?;
+        Ok(Self {
+            runtime: Some(runtime),
+            events,
+            inbox,
+            jobs: BTreeMap::new(),
+            next: 1,
+            wake: Arc::new(wake),
+            ssh,
+            writer,
+        })
     }
 
     /// Where later jobs find the SSH configuration. At first it is the user's, or the file that the variable
@@ -76,10 +97,24 @@ impl Engine {
             started: Instant::now(),
             ssh: self.ssh.clone(),
         };
-        if let Some(runtime) = &self.runtime {
+        if writes(&spec) {
+            // The writer lives as long as the engine.
+            self.writer.send((ctx, spec)).ok();
+        } else if let Some(runtime) = &self.runtime {
             run(runtime, ctx, spec);
         }
         id
+    }
+
+    /// Wakes the screen after this time, for what only time brings.
+    pub fn wake_after(&self, after: Duration) {
+        if let Some(runtime) = &self.runtime {
+            let wake = Arc::clone(&self.wake);
+            runtime.spawn(async move {
+                tokio::time::sleep(after).await;
+                wake();
+            });
+        }
     }
 
     /// Cancels a job; it ends by itself and says what was kept.
@@ -139,7 +174,19 @@ impl Drop for Engine {
     }
 }
 
-/// Puts the job where it belongs: a task for what waits by itself, a named thread for what blocks.
+/// Whether a job writes into a project or beside one.
+fn writes(spec: &JobSpec) -> bool {
+    matches!(
+        spec,
+        JobSpec::Keep { .. }
+            | JobSpec::Save { .. }
+            | JobSpec::Autosave { .. }
+            | JobSpec::DropAutosave { .. }
+            | JobSpec::WriteFile { .. }
+    )
+}
+
+/// Gives the job a thread of its own with its number in the name.
 fn run(runtime: &tokio::runtime::Runtime, ctx: JobCtx, spec: JobSpec) {
     let name = format!("job-{}", ctx.id.0);
     let events = ctx.events.clone();
@@ -158,7 +205,13 @@ fn run(runtime: &tokio::runtime::Runtime, ctx: JobCtx, spec: JobSpec) {
     }
 }
 
-/// Work that blocks.
-fn blocking(_ctx: &JobCtx, _spec: JobSpec) -> Outcome {
-    Outcome::Failed(Failure::new(FailureKind::Internal))
+/// Where each kind of work is done.
+fn blocking(ctx: &JobCtx, spec: JobSpec) -> Outcome {
+    match spec {
+        JobSpec::Probe { .. } | JobSpec::ReadOutput { .. } | JobSpec::ListSshAliases | JobSpec::Load(_) => {
+            Outcome::Failed(Failure::new(FailureKind::NotSupportedHere))
+        }
+        JobSpec::Pick { picking, suggested } => dialogs::pick(ctx, picking, &suggested),
+        spec => files::run(ctx, spec),
+    }
 }

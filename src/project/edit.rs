@@ -14,6 +14,8 @@ use super::plan::{LoadSetup, Note, Plan};
 pub enum Edit {
     /// The project's name.
     Rename(String),
+    /// The whole plan, as recovered.
+    PutPlan(Box<Plan>),
     /// The whole brief.
     PutBrief(Box<Brief>),
     /// A candidate, new or changed (by id).
@@ -55,6 +57,8 @@ pub struct EditKey {
 pub enum EditStep {
     /// Project renamed.
     Rename,
+    /// Unsaved plan taken over.
+    Recover,
     /// Brief changed.
     Brief,
     /// Candidate changed.
@@ -91,6 +95,7 @@ impl Edit {
     pub fn key(&self, plan: &Plan) -> EditKey {
         let (step, item) = match self {
             Self::Rename(_) => (EditStep::Rename, String::new()),
+            Self::PutPlan(_) => (EditStep::Recover, String::new()),
             Self::PutBrief(_) => (EditStep::Brief, String::new()),
             Self::PutCandidate(candidate) => (
                 if plan.candidate(&candidate.id).is_some() { EditStep::Candidate } else { EditStep::AddCandidate },
@@ -118,6 +123,7 @@ impl Edit {
         let mut plan = plan.clone();
         match self {
             Self::Rename(name) => plan.name = name,
+            Self::PutPlan(other) => plan = *other,
             Self::PutBrief(brief) => plan.brief = *brief,
             Self::PutCandidate(candidate) => put(&mut plan.candidates, *candidate, |a, b| a.id == b.id),
             Self::RemoveCandidate(id) => plan.candidates.retain(|candidate| candidate.id != id),

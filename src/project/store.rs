@@ -1,12 +1,30 @@
-//! A project on disk: `project.ron` and `evidence/<id>.ron`.
+//! A project on disk: `project.ron` and `evidence/<id>.ron`. The plan is written aside and renamed; a record is created
+//! once and never opened for writing again.
 
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 
-use crate::domain::evidence::Sealed;
-use crate::domain::failure::Failure;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::evidence::{Record, Sealed};
+use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::EvidenceId;
 
-use super::plan::Plan;
+use super::plan::{Plan, VERSION};
+
+/// Name of the plan's file.
+pub const PLAN_FILE: &str = "project.ron";
+/// Name of the folder with the records.
+pub const EVIDENCE_FOLDER: &str = "evidence";
+/// Name of the unsaved plan beside the project.
+pub const AUTOSAVE_FILE: &str = ".leasebench-autosave.ron";
+/// Name of the file whose lock keeps a second window from writing.
+const LOCK_FILE: &str = ".leasebench.lock";
+/// The most that is read of a plan, bytes.
+const PLAN_CAP: u64 = 16 << 20;
+/// The most that is read of one record, bytes. A long load run keeps every request.
+const RECORD_CAP: u64 = 256 << 20;
 
 /// A project as it was read.
 #[derive(Debug)]
@@ -15,16 +33,20 @@ pub struct Opened {
     pub folder: PathBuf,
     /// The plan.
     pub plan: Plan,
+    /// The plan's revision.
+    pub revision: u64,
     /// Records whose bytes match their id.
     pub evidence: Vec<Sealed>,
     /// Records that do not count: altered or unreadable.
     pub altered: Vec<Altered>,
-    /// A newer unsaved plan was found beside the project: offered as recovery.
+    /// An unsaved plan that differs was found beside the project: offered as recovery.
     pub recovered: Option<Plan>,
     /// Runs that were interrupted and sealed now.
     pub interrupted: Vec<EvidenceId>,
-    /// Whether another window holds the project: this one may look, not save.
+    /// Whether another window holds the project, or it cannot be written: this one may look, not save.
     pub read_only: Option<Failure>,
+    /// Keeps other windows from writing.
+    pub lock: Option<Lock>,
 }
 
 /// An evidence file that does not count.
@@ -34,4 +56,350 @@ pub struct Altered {
     pub file: String,
     /// Why.
     pub failure: Failure,
+}
+
+/// The lock on a project's folder. It is given back when this is dropped, however the program ends.
+#[derive(Debug)]
+pub struct Lock {
+    // Held, never read: the operating system ties the lock to the open file.
+    _file: File,
+}
+
+/// `project.ron` as it is written.
+#[derive(Serialize)]
+struct PlanFileOut<'a> {
+    version: u32,
+    revision: u64,
+    plan: &'a Plan,
+}
+
+/// `project.ron` as it is read.
+#[derive(Deserialize)]
+#[serde(rename = "PlanFileOut", deny_unknown_fields)]
+struct PlanFile {
+    #[allow(dead_code, reason = "read first, and judged, through `VersionOnly`; named here so that it is known")]
+    version: u32,
+    #[serde(default)]
+    revision: u64,
+    plan: Plan,
+}
+
+/// The one field that is read of a file of any version.
+#[derive(Deserialize)]
+struct VersionOnly {
+    version: u32,
+}
+
+/// Whether the folder holds a project or the unsaved work of one.
+#[must_use]
+pub fn holds_project(folder: &Path) -> bool {
+    folder.join(PLAN_FILE).is_file()
+}
+
+/// The unsaved plan beside a project, when there is one that can be read.
+#[must_use]
+pub fn read_autosave(folder: &Path) -> Option<(Plan, u64)> {
+    read_plan(&folder.join(AUTOSAVE_FILE)).ok()
+}
+
+/// Reads a project without touching it: no lock, nothing sealed.
+///
+/// # Errors
+/// `NotAProject`, `ProjectUnreadable`, `ProjectMalformed`, `ProjectNewer`. Records that cannot be read or do not match
+/// their id are not an error; they are listed in `altered`.
+pub fn read(folder: &Path) -> Result<Opened, Failure> {
+    let path = folder.join(PLAN_FILE);
+    if !path.is_file() {
+        // A folder that cannot be looked into is a different thing from one that holds no project.
+        if let Err(error) = fs::read_dir(folder) {
+            return Err(Failure::new(FailureKind::ProjectUnreadable).because(error).at(folder.display()));
+        }
+        return Err(Failure::new(FailureKind::NotAProject).at(folder.display()));
+    }
+    let (plan, revision) = read_plan(&path)?;
+    let (evidence, altered) = read_evidence(folder)?;
+    let recovered = read_autosave(folder).map(|(unsaved, _)| unsaved).filter(|unsaved| *unsaved != plan);
+    Ok(Opened {
+        folder: folder.to_path_buf(),
+        plan,
+        revision,
+        evidence,
+        altered,
+        recovered,
+        interrupted: Vec::new(),
+        read_only: None,
+        lock: None,
+    })
+}
+
+/// Reads the unsaved work of an earlier run from its scratch folder.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_unsaved(folder: &Path) -> Result<Opened, Failure> {
+    let (plan, revision) = read_plan(&folder.join(AUTOSAVE_FILE))?;
+    let (evidence, altered) = read_evidence(folder)?;
+    Ok(Opened {
+        folder: folder.to_path_buf(),
+        plan,
+        revision,
+        evidence,
+        altered,
+        recovered: None,
+        interrupted: Vec::new(),
+        read_only: None,
+        lock: None,
+    })
+}
+
+/// Reads one plan file.
+fn read_plan(path: &Path) -> Result<(Plan, u64), Failure> {
+    let unreadable = |cause: &dyn ToString| {
+        Failure::new(FailureKind::ProjectUnreadable).because(cause.to_string()).at(path.display())
+    };
+    let bytes = read_capped(path, PLAN_CAP).map_err(|error| unreadable(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+    parse_plan(&text).map_err(|failure| failure.at(path.display()))
+}
+
+/// The plan and its revision in the text of a plan file.
+///
+/// # Errors
+/// `ProjectNewer` when a later version of the program wrote it, `ProjectMalformed` with line, column and what was
+/// expected.
+pub fn parse_plan(text: &str) -> Result<(Plan, u64), Failure> {
+    // The version is read first, and leniently: a newer file may hold fields that this program does not know.
+    if let Ok(VersionOnly { version }) = ron::from_str::<VersionOnly>(text)
+        && version > VERSION
+    {
+        return Err(Failure::new(FailureKind::ProjectNewer).with("found", version).with("known", VERSION));
+    }
+    let file: PlanFile = ron::from_str(text).map_err(|error| malformed(&error, text))?;
+    Ok((file.plan, file.revision))
+}
+
+/// A RON error with its place and the line it stands on.
+fn malformed(error: &ron::error::SpannedError, text: &str) -> Failure {
+    let at = error.span.start;
+    let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
+    Failure::new(FailureKind::ProjectMalformed)
+        .with("line", at.line)
+        .with("column", at.col)
+        .because(&error.code)
+        .raw(line.chars().take(300).collect::<String>())
+}
+
+/// The text of a plan file.
+fn plan_text(plan: &Plan, revision: u64) -> Result<String, ron::Error> {
+    let mut text = ron::ser::to_string_pretty(
+        &PlanFileOut { version: VERSION, revision, plan },
+        ron::ser::PrettyConfig::new().struct_names(false),
+    )?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Reads every record; those that are not what their name says are listed apart.
+fn read_evidence(folder: &Path) -> Result<(Vec<Sealed>, Vec<Altered>), Failure> {
+    let folder = folder.join(EVIDENCE_FOLDER);
+    let unreadable =
+        |error: io::Error| Failure::new(FailureKind::ProjectUnreadable).because(error).at(folder.display());
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "ron") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let (mut evidence, mut altered) = (Vec::with_capacity(paths.len()), Vec::new());
+    for path in paths {
+        match read_record(&path) {
+            Ok(sealed) => evidence.push(sealed),
+            Err(failure) => altered.push(Altered {
+                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                failure: failure.at(path.display()),
+            }),
+        }
+    }
+    Ok((evidence, altered))
+}
+
+/// Reads one record and holds its bytes against its name.
+fn read_record(path: &Path) -> Result<Sealed, Failure> {
+    let altered = |cause: String| Failure::new(FailureKind::EvidenceAltered).because(cause);
+    let bytes = read_capped(path, RECORD_CAP).map_err(|error| altered(error.to_string()))?;
+    let id = EvidenceId::of(&bytes);
+    let claimed = path.file_stem().unwrap_or_default().to_string_lossy();
+    if claimed != id.0.as_str() {
+        return Err(altered(format!("SHA-256 {}", id.0)));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|error| altered(error.to_string()))?;
+    let record: Record = ron::from_str(text).map_err(|error| altered(error.to_string()))?;
+    Ok(Sealed { id, bytes: bytes.into(), record: record.into() })
+}
+
+/// Takes the lock on a project's folder and writes into it who holds it.
+///
+/// `Ok(None)` when the file system knows no locks: work goes on without one.
+///
+/// # Errors
+/// `ProjectLocked` when another window holds it, `ProjectReadOnly` when the folder cannot be written.
+pub fn lock(folder: &Path) -> Result<Option<Lock>, Failure> {
+    let path = folder.join(LOCK_FILE);
+    let read_only = |error: io::Error| Failure::new(FailureKind::ProjectReadOnly).because(error).at(folder.display());
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(read_only)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // A holder that cannot be read is still a holder.
+            file.take(200).read_to_string(&mut holder).ok();
+            return Err(Failure::new(FailureKind::ProjectLocked).with("holder", holder.trim()).at(folder.display()));
+        }
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(read_only(error)),
+    }
+    let holder = holder_line();
+    // The line is for people; the lock stands without it.
+    file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).ok();
+    Ok(Some(Lock { _file: file }))
+}
+
+/// Who holds a lock: process and computer.
+fn holder_line() -> String {
+    let computer = fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("COMPUTERNAME").ok())
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .unwrap_or_default();
+    format!("{} · pid {}", computer.trim(), std::process::id())
+}
+
+/// Saves the plan atomically: whatever happens, the last good `project.ron` or the new one stands.
+///
+/// # Errors
+/// `SaveFailed`.
+pub fn save_plan(folder: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
+    write_plan(&folder.join(PLAN_FILE), plan, revision)
+}
+
+/// Puts the unsaved plan beside the project, atomically.
+///
+/// # Errors
+/// `SaveFailed`.
+pub fn autosave_plan(folder: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
+    write_plan(&folder.join(AUTOSAVE_FILE), plan, revision)
+}
+
+fn write_plan(path: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
+    let failed =
+        |cause: &dyn ToString| Failure::new(FailureKind::SaveFailed).because(cause.to_string()).at(path.display());
+    let text = plan_text(plan, revision).map_err(|error| failed(&error))?;
+    write_atomic(path, text.as_bytes()).map_err(|error| failed(&error))
+}
+
+/// Forgets the unsaved plan beside the project. That there is none is fine.
+///
+/// # Errors
+/// The operating system's.
+pub fn drop_autosave(folder: &Path) -> io::Result<()> {
+    match fs::remove_file(folder.join(AUTOSAVE_FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a record under its id, once. A record that is there already is left alone.
+///
+/// # Errors
+/// `EvidenceUnwritable`.
+pub fn keep(folder: &Path, sealed: &Sealed) -> Result<(), Failure> {
+    let folder = folder.join(EVIDENCE_FOLDER);
+    let path = folder.join(format!("{}.ron", sealed.id.0));
+    keep_at(&folder, &path, &sealed.bytes)
+        .map_err(|error| Failure::new(FailureKind::EvidenceUnwritable).because(error).at(path.display()))
+}
+
+fn keep_at(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    // Written aside first: a record cut short by a full disk would otherwise stand under an id it does not match.
+    let aside = folder.join(format!(".{}.new", path.file_stem().unwrap_or_default().to_string_lossy()));
+    let written = write_new(&aside, bytes).and_then(|()| {
+        // A link refuses where a rename would replace: what stands under an id is never written again.
+        fs::hard_link(&aside, path).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            // File systems without links.
+            _ => write_new(path, bytes),
+        })
+    });
+    fs::remove_file(&aside).ok();
+    written?;
+    sync_folder(folder)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Replaces a file so that the old bytes or the new ones stand, never a part: written aside in the same folder, synced,
+/// renamed, and the folder synced.
+///
+/// # Errors
+/// The operating system's; the old file then stands as it was.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = folder.join(format!(".{}.{}.new", name.trim_start_matches('.'), std::process::id()));
+    let written = write_new(&aside, bytes).and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        fs::remove_file(&aside).ok();
+    }
+    written?;
+    sync_folder(folder)
+}
+
+/// Makes a new name in a folder survive a power cut.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Folders cannot be synced here; the rename itself is journalled by the file system.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Reads a file up to a cap.
+///
+/// # Errors
+/// The operating system's, and `FileTooLarge` beyond the cap.
+pub fn read_capped(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.take(cap.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > cap {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {} MiB", cap >> 20)));
+    }
+    Ok(bytes)
 }
