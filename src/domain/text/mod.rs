@@ -44,6 +44,7 @@ mod decision;
 mod hosts;
 mod load;
 mod memory;
+mod names;
 mod report;
 mod shell;
 
