@@ -6,3 +6,4 @@ pub mod engine;
 pub mod probe;
 pub mod project;
 pub mod recipe;
+pub mod wire;
