@@ -1,0 +1,263 @@
+//! What one unit of an offer costs in a month: each component once, exact until shown.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero as _;
+use rust_decimal::Decimal;
+
+use crate::domain::billing::{Category, Component, Per, Rate, Status};
+use crate::domain::candidate::Term;
+use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
+use crate::domain::ids::ComponentId;
+use crate::domain::money::{Exact, ratio};
+
+/// The month of one unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MonthCost {
+    /// One line a component, in the order of the offer.
+    pub lines: Vec<MonthLine>,
+    /// The sum, or what keeps it from existing: an unknown price, a one-off without a term, two currencies, no price.
+    pub total: Answer<Exact>,
+    /// Sum of the priced part where the total is a gap: it will not be less. `None` where two currencies meet or
+    /// nothing is priced.
+    pub lower_bound: Option<Exact>,
+    /// How many components have which status.
+    pub coverage: Coverage,
+    /// What goes on while the machine is stopped, a day of 24 hours.
+    pub stopped_day: Answer<Exact>,
+    /// Hours the month is counted as.
+    pub month_hours: Decimal,
+}
+
+/// One component in a month.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MonthLine {
+    /// Its id.
+    pub component: ComponentId,
+    /// What it pays for.
+    pub category: Category,
+    /// The provider's words for it.
+    pub label: String,
+    /// What it comes to.
+    pub amount: LineAmount,
+    /// Whether it goes on while the machine is stopped.
+    pub when_stopped: Option<bool>,
+}
+
+/// What a component comes to in a month.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LineAmount {
+    /// This much.
+    Priced(Exact),
+    /// Paid once, and no term to spread it over: the whole amount, apart from any month.
+    Unspread(Exact),
+    /// Another line includes it.
+    Included,
+    /// Nobody said.
+    Unknown,
+    /// It does not exist in this offer.
+    NotApplicable,
+}
+
+/// How much of an offer is priced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Coverage {
+    /// Components with a price.
+    pub priced: usize,
+    /// Included in another line.
+    pub included: usize,
+    /// Without a price though they will cost something.
+    pub unknown: usize,
+    /// That do not exist in this offer.
+    pub not_applicable: usize,
+}
+
+/// The month of one unit of an offer.
+#[must_use]
+pub fn month_cost(billing: &[Component], term: &Term, month_hours: Decimal) -> MonthCost {
+    let lines: Vec<MonthLine> = billing.iter().map(|component| line(component, term, month_hours)).collect();
+    let mut coverage = Coverage::default();
+    for component in billing {
+        *match component.status {
+            Status::Priced(_) => &mut coverage.priced,
+            Status::Included => &mut coverage.included,
+            Status::Unknown => &mut coverage.unknown,
+            Status::NotApplicable => &mut coverage.not_applicable,
+        } += 1;
+    }
+    let priced = sum(lines.iter().filter_map(|line| match &line.amount {
+        LineAmount::Priced(amount) => Some(amount),
+        _ => None,
+    }));
+    let total = total(billing, &lines, &priced, term, month_hours);
+    let lower_bound = if total.is_ok() { None } else { priced.ok().flatten() };
+    let stopped_day = stopped_day(billing, &lines, term, month_hours);
+    MonthCost { lines, total, lower_bound, coverage, stopped_day, month_hours }
+}
+
+/// Name of a category for `Text::name`.
+#[must_use]
+pub const fn category_name(category: Category) -> &'static str {
+    match category {
+        Category::Accelerator => "accelerator",
+        Category::Host => "host_share",
+        Category::Storage => "storage",
+        Category::Snapshot => "snapshot",
+        Category::Network => "network_traffic",
+        Category::Support => "support",
+        Category::OneOff => "one_off",
+    }
+}
+
+fn line(component: &Component, term: &Term, month_hours: Decimal) -> MonthLine {
+    let amount = match &component.status {
+        Status::Priced(rate) => match month_factor(rate.per, term, month_hours) {
+            Some(factor) => LineAmount::Priced(whole(rate).times(&factor)),
+            None => LineAmount::Unspread(whole(rate)),
+        },
+        Status::Included => LineAmount::Included,
+        Status::Unknown => LineAmount::Unknown,
+        Status::NotApplicable => LineAmount::NotApplicable,
+    };
+    MonthLine {
+        component: component.id.clone(),
+        category: component.category,
+        label: component.label.clone(),
+        amount,
+        when_stopped: component.when_stopped,
+    }
+}
+
+/// Price × quantity, for one unit of time or once.
+fn whole(rate: &Rate) -> Exact {
+    Exact::from(rate.price).times(&ratio(rate.quantity))
+}
+
+/// How often a price is paid in a month; `None` for a one-off without a term.
+fn month_factor(per: Per, term: &Term, month_hours: Decimal) -> Option<BigRational> {
+    match per {
+        Per::Hour => Some(ratio(month_hours)),
+        Per::GbMonth | Per::Month | Per::Gb => Some(BigRational::from_integer(BigInt::from(1))),
+        Per::Once => {
+            let months = term.months.filter(|months| *months > 0)?;
+            Some(BigRational::new(BigInt::from(1), BigInt::from(months)))
+        }
+    }
+}
+
+/// The sum of amounts; `None` when there is none.
+///
+/// # Errors
+/// The gap `TwoCurrencies`.
+fn sum<'a>(amounts: impl Iterator<Item = &'a Exact>) -> Result<Option<Exact>, Gap> {
+    let mut total: Option<Exact> = None;
+    for amount in amounts {
+        total = Some(match total {
+            None => amount.clone(),
+            Some(sum) => sum.plus(amount).map_err(|mismatch| {
+                Gap::new(GapKind::TwoCurrencies)
+                    .with("first", mismatch.first.code())
+                    .with("second", mismatch.second.code())
+            })?,
+        });
+    }
+    Ok(total)
+}
+
+fn total(
+    billing: &[Component],
+    lines: &[MonthLine],
+    priced: &Result<Option<Exact>, Gap>,
+    term: &Term,
+    month_hours: Decimal,
+) -> Answer<Exact> {
+    let gap_of = |kind, line: &MonthLine| Gap::new(kind).with("component", component_words(line));
+    // Two currencies first: then not even the priced part has a sum.
+    let priced = priced.clone()?;
+    if let Some(line) = lines.iter().find(|line| line.amount == LineAmount::Unknown) {
+        return Err(gap_of(GapKind::UnknownPrice, line));
+    }
+    if let Some(line) = lines.iter().find(|line| matches!(line.amount, LineAmount::Unspread(_))) {
+        return Err(gap_of(GapKind::NoTerm, line));
+    }
+    let total = priced.ok_or_else(|| Gap::new(GapKind::NoPrice))?;
+    let inputs = billing.iter().zip(lines).filter_map(|(component, line)| input(component, line, term, month_hours));
+    Ok(Figure::derived(total, "sum of components", inputs.collect()))
+}
+
+/// The provider's words for a component, or the name of its category.
+fn component_words(line: &MonthLine) -> String {
+    if line.label.trim().is_empty() { category_name(line.category).to_owned() } else { line.label.clone() }
+}
+
+fn input(component: &Component, line: &MonthLine, term: &Term, month_hours: Decimal) -> Option<Input> {
+    let (Status::Priced(rate), LineAmount::Priced(amount)) = (&component.status, &line.amount) else { return None };
+    let declared = |name, value: String, unit: &str| Input::leaf(name, value, unit, Origin::Declared);
+    let mut inputs = vec![
+        declared("price", rate.price.amount.to_string(), rate.price.currency.code()),
+        declared("quantity", rate.quantity.to_string(), ""),
+    ];
+    let formula = match rate.per {
+        Per::Hour => {
+            inputs.push(declared("month_hours", month_hours.to_string(), "h"));
+            "price × quantity × month_hours"
+        }
+        Per::GbMonth | Per::Month | Per::Gb => "price × quantity",
+        Per::Once => {
+            inputs.push(declared("term_months", term.months.unwrap_or(0).to_string(), ""));
+            "price × quantity ÷ term_months"
+        }
+    };
+    Some(Input {
+        formula,
+        inputs,
+        ..Input::leaf(
+            category_name(component.category),
+            amount.show(),
+            amount.currency.code(),
+            Origin::Derived { from_measured: false },
+        )
+    })
+}
+
+/// Each running component that goes on while stopped, as its share of a day.
+fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_hours: Decimal) -> Answer<Exact> {
+    let running = || {
+        lines.iter().zip(billing).filter(|(_, component)| match &component.status {
+            Status::Priced(rate) => matches!(rate.per, Per::Hour | Per::GbMonth | Per::Month),
+            Status::Unknown => component.category != Category::OneOff,
+            Status::Included | Status::NotApplicable => false,
+        })
+    };
+    if let Some((line, _)) = running().find(|(line, _)| line.when_stopped.is_none()) {
+        return Err(Gap::new(GapKind::NotStated)
+            .with("field", "when_stopped")
+            .with("component", component_words(line)));
+    }
+    let going_on = || running().filter(|(line, _)| line.when_stopped == Some(true));
+    if let Some((line, _)) = going_on().find(|(line, _)| line.amount == LineAmount::Unknown) {
+        return Err(Gap::new(GapKind::UnknownPrice).with("component", component_words(line)));
+    }
+    let month = sum(going_on().filter_map(|(line, _)| match &line.amount {
+        LineAmount::Priced(amount) => Some(amount),
+        _ => None,
+    }))?;
+    // Nothing goes on: zero, in the currency of the offer.
+    let month = match month {
+        Some(month) => month,
+        None => match lines.iter().find_map(|line| match &line.amount {
+            LineAmount::Priced(amount) => Some(amount.currency),
+            _ => None,
+        }) {
+            Some(currency) => Exact::zero(currency),
+            None => return Err(Gap::new(GapKind::NoPrice)),
+        },
+    };
+    let hours = ratio(month_hours);
+    if hours.is_zero() {
+        return Err(Gap::new(GapKind::BriefField).with("field", "month_hours"));
+    }
+    let day = month.times(&(BigRational::from_integer(BigInt::from(24)) / hours));
+    let inputs = going_on().filter_map(|(line, component)| input(component, line, term, month_hours));
+    Ok(Figure::derived(day, "sum of components that go on × 24 ÷ month_hours", inputs.collect()))
+}

@@ -1,0 +1,457 @@
+//! Promised against found: every field of an offer beside what the newest answers of its hosts say.
+
+use chrono::{DateTime, FixedOffset};
+
+use super::names;
+use crate::domain::candidate::{Boundary, Candidate, Promised};
+use crate::domain::evidence::Kind;
+use crate::domain::facts::{Absent, AbsentKind, Value, keys};
+use crate::domain::format;
+use crate::domain::ids::{EvidenceId, HostId};
+use crate::domain::seen::{self, HostSeen, Kept, Known, Reading, is_gpu, is_host};
+use crate::domain::text::Text;
+use crate::domain::units::{SizeUnit, StatedSize};
+
+const MIB: f64 = 1_048_576.0;
+
+/// One promise on one host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromiseRow {
+    /// The field, for `Text::name` ("gpu_count").
+    pub field: &'static str,
+    /// What the offer says; `None` when it does not say.
+    pub promised: Option<Shown>,
+    /// What was found, or why nothing was.
+    pub found: Result<Shown, NotFound>,
+    /// What comes of it.
+    pub agreement: Agreement,
+    /// What the comparison allows for, as a name for `Text::name`.
+    pub note: Option<&'static str>,
+    /// Records it stands on.
+    pub evidence: Vec<EvidenceId>,
+    /// Kind of those records.
+    pub kind: Option<Kind>,
+    /// When the answer was complete.
+    pub taken_at: Option<DateTime<FixedOffset>>,
+    /// The host; `None` while the candidate has none.
+    pub host: Option<HostId>,
+}
+
+/// What comes of a promise. The order is that of the table: rows to act on come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agreement {
+    /// What was found is not what was promised.
+    Mismatch,
+    /// The offer does not say.
+    NotStated,
+    /// Nobody could look, or it cannot be seen from the host.
+    NotFound,
+    /// It is as promised.
+    Match,
+}
+
+/// A value as it is shown: the tool's or the offer's own text, or a word of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// Text with its unit.
+    Text(String),
+    /// A name for `Text::name` ("yes").
+    Word(&'static str),
+}
+
+impl Shown {
+    /// The value in words.
+    #[must_use]
+    pub fn words<'a>(&'a self, text: &'a Text) -> &'a str {
+        match self {
+            Self::Text(shown) => shown,
+            Self::Word(name) => text.name(name),
+        }
+    }
+}
+
+/// Why nothing was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFound {
+    /// Nobody asked the host yet.
+    NeverAsked,
+    /// The tool had no value.
+    Absent(Absent),
+    /// It cannot be seen from inside the host.
+    NotVisible,
+}
+
+/// Every promise of a candidate on each of its hosts, mismatches first.
+#[must_use]
+pub fn rows(candidate: &Candidate, hosts: &[HostSeen], reading: Reading) -> Vec<PromiseRow> {
+    let mut rows: Vec<PromiseRow> = match hosts {
+        [] => of_host(&candidate.promised, &[], None),
+        hosts => hosts
+            .iter()
+            .flat_map(|host| of_host(&candidate.promised, &host.latest(reading), Some(&host.host)))
+            .collect(),
+    };
+    rows.sort_by_key(|row| row.agreement);
+    rows
+}
+
+/// What was found for a field, before it is held against the promise.
+struct Found<'a> {
+    shown: Result<Shown, NotFound>,
+    records: Vec<&'a Kept>,
+}
+
+impl<'a> Found<'a> {
+    fn value(shown: impl Into<String>, records: Vec<&'a Kept>) -> Self {
+        Self { shown: Ok(Shown::Text(shown.into())), records }
+    }
+
+    fn word(name: &'static str, records: Vec<&'a Kept>) -> Self {
+        Self { shown: Ok(Shown::Word(name)), records }
+    }
+}
+
+/// Which tools answer a field, to name the right absence.
+#[derive(Clone, Copy)]
+enum Tools {
+    Gpu,
+    System,
+}
+
+struct Look<'a> {
+    latest: &'a [&'a Kept],
+    host: Option<&'a HostId>,
+}
+
+impl<'a> Look<'a> {
+    /// Why there is no value: an absent fact, an answer that could not be read, or no answer.
+    fn nothing(&self, facts: &[Known<'a>], tools: Tools) -> Found<'a> {
+        if let Some((absent, known)) = facts.iter().find_map(|known| Some((known.fact.value.as_ref().err()?, known))) {
+            return Found { shown: Err(NotFound::Absent(absent.clone())), records: vec![known.kept] };
+        }
+        let is_meant = |probe: &str| match tools {
+            Tools::Gpu => probe != "system" && !probe.starts_with("dcgm"),
+            Tools::System => probe == "system",
+        };
+        match seen::why_absent(self.latest, is_meant) {
+            Some((absent, kept)) => Found { shown: Err(NotFound::Absent(absent.clone())), records: vec![kept] },
+            None => Found { shown: Err(NotFound::NeverAsked), records: Vec::new() },
+        }
+    }
+
+    fn row(
+        &self,
+        field: &'static str,
+        promised: Option<Shown>,
+        found: Found<'a>,
+        agrees: impl FnOnce() -> bool,
+    ) -> PromiseRow {
+        let agreement = match (&promised, &found.shown) {
+            (None, _) => Agreement::NotStated,
+            (Some(_), Err(_)) => Agreement::NotFound,
+            (Some(_), Ok(_)) if agrees() => Agreement::Match,
+            (Some(_), Ok(_)) => Agreement::Mismatch,
+        };
+        let newest = found.records.first();
+        PromiseRow {
+            field,
+            promised,
+            found: found.shown,
+            agreement,
+            note: None,
+            evidence: ids(&found.records),
+            kind: newest.map(|kept| kept.record.kind),
+            taken_at: newest.map(|kept| kept.record.taken_at),
+            host: self.host.cloned(),
+        }
+    }
+}
+
+fn ids(records: &[&Kept]) -> Vec<EvidenceId> {
+    let mut ids: Vec<EvidenceId> = records.iter().map(|kept| kept.id.clone()).collect();
+    ids.dedup();
+    ids
+}
+
+fn of_host<'a>(promised: &Promised, latest: &'a [&'a Kept], host: Option<&'a HostId>) -> Vec<PromiseRow> {
+    let look = Look { latest, host };
+    vec![
+        gpu_count(promised, &look),
+        gpu_model(promised, &look),
+        gpu_memory(promised, &look),
+        version("driver", promised.driver.as_deref(), &keys::DRIVER_VERSION, &look),
+        version("cuda", promised.cuda.as_deref(), &keys::CUDA_VERSION, &look),
+        vcpu(promised, &look),
+        ram(promised, &look),
+        disk(promised, &look),
+        disk_kind(promised, &look),
+        network(promised, &look),
+        os_image(promised, &look),
+        address("ipv4", promised.ipv4, &look),
+        address("ipv6", promised.ipv6, &look),
+        boundary(promised, &look),
+        look.row(
+            "region",
+            promised.region.clone().map(Shown::Text),
+            Found { shown: Err(NotFound::NotVisible), records: Vec::new() },
+            || false,
+        ),
+    ]
+}
+
+fn numbers<'a>(facts: &[Known<'a>]) -> Vec<(f64, &'a Kept)> {
+    facts
+        .iter()
+        .filter_map(|known| Some((known.fact.value.as_ref().ok()?.as_f64()?, known.kept)))
+        .filter(|(number, _)| number.is_finite())
+        .collect()
+}
+
+fn texts<'a>(facts: &[Known<'a>]) -> Vec<(&'a str, &'a Kept)> {
+    facts
+        .iter()
+        .filter_map(|known| match &known.fact.value {
+            Ok(Value::Text(text)) => Some((text.as_str(), known.kept)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn records<'a, T>(values: &[(T, &'a Kept)]) -> Vec<&'a Kept> {
+    values.first().map(|(_, kept)| *kept).into_iter().collect()
+}
+
+fn gpu_count(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let named = seen::facts(look.latest, &keys::NAME, is_gpu);
+    let no_device = seen::why_absent(look.latest, |_| true).filter(|(absent, _)| absent.kind == AbsentKind::NoDevices);
+    let (count, found) = match (named.first(), no_device) {
+        (Some(known), _) => (named.len(), Found::value(named.len().to_string(), vec![known.kept])),
+        (None, Some((_, kept))) => (0, Found::value("0", vec![kept])),
+        (None, None) => (0, look.nothing(&[], Tools::Gpu)),
+    };
+    look.row("gpu_count", promised.gpu_count.map(|n| Shown::Text(n.to_string())), found, || {
+        promised.gpu_count.and_then(|n| usize::try_from(n).ok()) == Some(count)
+    })
+}
+
+fn gpu_model(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::NAME, is_gpu);
+    let found_names = texts(&facts);
+    let mut distinct: Vec<&str> = found_names.iter().map(|(name, _)| *name).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let found = if distinct.is_empty() {
+        look.nothing(&facts, Tools::Gpu)
+    } else {
+        Found::value(distinct.join(", "), records(&found_names))
+    };
+    look.row("gpu_model", promised.gpu_model.clone().map(Shown::Text), found, || {
+        promised.gpu_model.as_deref().is_some_and(|model| distinct.iter().all(|found| names::is_same_gpu(model, found)))
+    })
+}
+
+/// The smallest GPU counts: one small card in a set of eight is what the model must fit on.
+fn gpu_memory(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::MEMORY_TOTAL, is_gpu);
+    let sizes = numbers(&facts);
+    let smallest = sizes.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let found = match smallest {
+        Some((mib, kept)) => Found::value(format::bytes_binary(mib * MIB), vec![*kept]),
+        None => look.nothing(&facts, Tools::Gpu),
+    };
+    let mut row = look.row(
+        "gpu_memory",
+        promised.gpu_memory.map(|size| Shown::Text(size.to_string())),
+        found,
+        || matches!((promised.gpu_memory, smallest), (Some(size), Some((mib, _))) if is_gpu_memory(size, mib * MIB)),
+    );
+    row.note = Some("note_gpu_memory");
+    row
+}
+
+/// Whether a card with this framebuffer is sold as this size.
+///
+/// What is sold as "80 GB" holds 80 GiB less what the driver and in-band ECC keep, at most 1/16: above its decimal size,
+/// below its binary one. A card outside that band is another card.
+fn is_gpu_memory(stated: StatedSize, found_bytes: f64) -> bool {
+    let lowest = match stated.unit {
+        SizeUnit::GB => 0.98,
+        SizeUnit::GiB => 0.93,
+    };
+    (lowest..=1.10).contains(&(found_bytes / stated.bytes()))
+}
+
+fn version(
+    field: &'static str,
+    promised: Option<&str>,
+    key: &crate::domain::facts::Key,
+    look: &Look<'_>,
+) -> PromiseRow {
+    let facts = seen::facts(look.latest, key, is_host);
+    let values = texts(&facts);
+    let found = match values.first() {
+        Some((version, kept)) => Found::value(*version, vec![*kept]),
+        None => look.nothing(&facts, Tools::Gpu),
+    };
+    look.row(field, promised.map(|version| Shown::Text(version.to_owned())), found, || {
+        matches!((promised, values.first()), (Some(promised), Some((found, _))) if names::is_version(promised, found))
+    })
+}
+
+fn vcpu(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::CPUS, |device| is_host(device) || device.0 == "cpu");
+    let values = numbers(&facts);
+    let found = match values.first() {
+        Some((cpus, kept)) => Found::value(format::fixed(*cpus, 0), vec![*kept]),
+        None => look.nothing(&facts, Tools::System),
+    };
+    look.row(
+        "vcpu",
+        promised.vcpu.map(|n| Shown::Text(n.to_string())),
+        found,
+        || matches!((promised.vcpu, values.first()), (Some(n), Some((cpus, _))) if *cpus >= f64::from(n)),
+    )
+}
+
+/// Host memory: the kernel keeps a few per cent of what is installed.
+fn ram(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::MEMORY_TOTAL, is_host);
+    let values = numbers(&facts);
+    let found = match values.first() {
+        Some((mib, kept)) => Found::value(format::bytes_binary(mib * MIB), vec![*kept]),
+        None => look.nothing(&facts, Tools::System),
+    };
+    let mut row = look.row(
+        "ram",
+        promised.ram.map(|size| Shown::Text(size.to_string())),
+        found,
+        || matches!((promised.ram, values.first()), (Some(size), Some((mib, _))) if mib * MIB >= 0.93 * size.bytes()),
+    );
+    row.note = Some("note_ram");
+    row
+}
+
+/// All disks together, or the largest file system where no disk shows its size.
+fn disk(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let disks = numbers(&seen::facts(look.latest, &keys::SIZE, |device| device.0.starts_with("disk:")));
+    let facts = seen::facts(look.latest, &keys::SIZE, |device| device.0.starts_with("fs:"));
+    let size = if disks.is_empty() {
+        numbers(&facts).into_iter().max_by(|a, b| a.0.total_cmp(&b.0))
+    } else {
+        disks.first().map(|(_, kept)| (disks.iter().map(|(size, _)| size).sum(), *kept))
+    };
+    let found = match size {
+        Some((bytes, kept)) => Found::value(decimal_size(bytes), vec![kept]),
+        None => look.nothing(&facts, Tools::System),
+    };
+    let mut row = look.row(
+        "disk",
+        promised.disk.map(|size| Shown::Text(size.to_string())),
+        found,
+        || matches!((promised.disk, size), (Some(stated), Some((bytes, _))) if bytes >= 0.93 * stated.bytes()),
+    );
+    row.note = Some("note_disk");
+    row
+}
+
+fn disk_kind(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::DISK_KIND, |device| device.0.starts_with("disk:"));
+    let kinds = texts(&facts);
+    let mut distinct: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let found = if distinct.is_empty() {
+        look.nothing(&facts, Tools::System)
+    } else {
+        Found::value(distinct.join(", "), records(&kinds))
+    };
+    look.row("disk_kind", promised.disk_kind.clone().map(Shown::Text), found, || {
+        promised.disk_kind.as_deref().is_some_and(|kind| distinct.iter().any(|found| names::has_word(kind, found)))
+    })
+}
+
+/// The fastest link; a virtual card often does not say.
+fn network(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::SPEED, |device| device.0.starts_with("nic:"));
+    let fastest = numbers(&facts).into_iter().filter(|(mbit, _)| *mbit > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    let found = match fastest {
+        Some((mbit, kept)) => Found::value(format!("{} Gbit/s", short(mbit / 1e3)), vec![kept]),
+        None => look.nothing(&facts, Tools::System),
+    };
+    let stated = promised.network_gbit.map(|gbit| Shown::Text(format!("{} Gbit/s", short(gbit))));
+    look.row(
+        "network",
+        stated,
+        found,
+        || matches!((promised.network_gbit, fastest), (Some(gbit), Some((mbit, _))) if mbit >= gbit * 1e3),
+    )
+}
+
+fn os_image(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::OS, is_host);
+    let values = texts(&facts);
+    let found = match values.first() {
+        Some((os, kept)) => Found::value(*os, vec![*kept]),
+        None => look.nothing(&facts, Tools::System),
+    };
+    look.row("os_image", promised.os_image.clone().map(Shown::Text), found, || {
+        matches!((promised.os_image.as_deref(), values.first()), (Some(image), Some((os, _))) if names::is_same_os(image, os))
+    })
+}
+
+/// Whether an interface carries a public address. Where it does not, a public IPv4 may still stand on a gateway before
+/// the host, so nothing can be said; nobody translates IPv6 that way.
+fn address(field: &'static str, promised: Option<bool>, look: &Look<'_>) -> PromiseRow {
+    let key = if field == "ipv4" { keys::IPV4 } else { keys::IPV6 };
+    let facts = seen::facts(look.latest, &key, |device| device.0.starts_with("nic:"));
+    let values = texts(&facts);
+    let public = values.iter().find(|(list, _)| list.split(',').any(names::is_public_address));
+    let asked = values.first().map(|(_, kept)| *kept).or_else(|| facts.first().map(|known| known.kept));
+    let found = match (public, asked) {
+        (Some((_, kept)), _) => Found::word("public_address", vec![*kept]),
+        (None, Some(kept)) if field == "ipv4" => Found { shown: Err(NotFound::NotVisible), records: vec![kept] },
+        (None, Some(kept)) => Found::word("no_public_address", vec![kept]),
+        (None, None) => look.nothing(&facts, Tools::System),
+    };
+    let stated = promised.map(|yes| Shown::Word(if yes { "yes" } else { "no" }));
+    let mut row = look.row(field, stated, found, || promised == Some(public.is_some()));
+    row.note = (field == "ipv4").then_some("note_ipv4");
+    row
+}
+
+/// A dedicated machine shows no hypervisor. That a virtual one does is not checked: a provider may give more.
+fn boundary(promised: &Promised, look: &Look<'_>) -> PromiseRow {
+    let facts = seen::facts(look.latest, &keys::HYPERVISOR, is_host);
+    let values = texts(&facts);
+    let found = match (values.first(), facts.first()) {
+        (Some((hypervisor, kept)), _) => Found::value(*hypervisor, vec![*kept]),
+        (None, Some(known)) if matches!(&known.fact.value, Err(absent) if absent.kind == AbsentKind::NotReported) => {
+            Found::word("no_hypervisor", vec![known.kept])
+        }
+        _ => look.nothing(&facts, Tools::System),
+    };
+    let stated = promised.boundary.map(|boundary| Shown::Word(boundary_name(boundary)));
+    look.row("boundary", stated, found, || promised.boundary != Some(Boundary::Dedicated) || values.is_empty())
+}
+
+/// Name of a boundary for `Text::name`.
+#[must_use]
+pub const fn boundary_name(boundary: Boundary) -> &'static str {
+    match boundary {
+        Boundary::Serverless => "boundary_serverless",
+        Boundary::Vm => "boundary_vm",
+        Boundary::Container => "boundary_container",
+        Boundary::Dedicated => "boundary_dedicated",
+        Boundary::Cluster => "boundary_cluster",
+        Boundary::ManagedApi => "boundary_managed_api",
+    }
+}
+
+fn short(number: f64) -> String {
+    let shown = format::fixed(number, 1);
+    shown.strip_suffix(".0").map_or(shown.clone(), str::to_owned)
+}
+
+fn decimal_size(bytes: f64) -> String {
+    if bytes >= 1e12 { format!("{} TB", format::fixed(bytes / 1e12, 2)) } else { format!("{} GB", short(bytes / 1e9)) }
+}

@@ -1,0 +1,255 @@
+//! What was seen of one candidate: its sealed records, grouped once, so that every comparison reads the same ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::curve::{self, StepPoint, ValidityItem};
+use super::evidence::{Kind, Record, Sealed, Source};
+use super::facts::{Absent, Device, Fact, Key};
+use super::host::Host;
+use super::ids::{CandidateId, EvidenceId, HostId};
+use super::load::{LoadPlan, Outcome, RunEnd, StepRecord, TokenSource};
+
+/// A record with its id.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// Its id.
+    pub id: EvidenceId,
+    /// What it says.
+    pub record: Arc<Record>,
+}
+
+/// What was seen of one candidate.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Its hosts, in the order of the plan.
+    pub hosts: Vec<HostSeen>,
+    /// Its load runs, newest first.
+    pub runs: Vec<Arc<Run>>,
+    /// What people attested, newest first.
+    pub manual: Vec<Kept>,
+}
+
+/// What was seen on one host.
+#[derive(Debug, Clone)]
+pub struct HostSeen {
+    /// The host.
+    pub host: HostId,
+    /// Answers of probes and pasted outputs, newest first.
+    pub records: Vec<Kept>,
+}
+
+/// Which kinds of record are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Real ones alone: what a verdict may stand on.
+    RealOnly,
+    /// Real ones where the host has any, else practice and replay, which stay labelled.
+    Best,
+}
+
+/// A fact with the record it stands in.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The fact.
+    pub fact: &'a Fact,
+    /// The record.
+    pub kept: &'a Kept,
+}
+
+impl HostSeen {
+    /// The newest answer to each question, newest first.
+    #[must_use]
+    pub fn latest(&self, reading: Reading) -> Vec<&Kept> {
+        let has_real = self.records.iter().any(|kept| kept.record.kind == Kind::Real);
+        let real_only = reading == Reading::RealOnly || has_real;
+        let mut asked = BTreeSet::new();
+        self.records
+            .iter()
+            .filter(|kept| !real_only || kept.record.kind == Kind::Real)
+            .filter(|kept| asked.insert(probe_id(&kept.record)))
+            .collect()
+    }
+}
+
+/// Facts of this key on devices that `is_meant` picks, from the newest record that has any.
+#[must_use]
+pub fn facts<'a>(latest: &[&'a Kept], key: &Key, is_meant: impl Fn(&Device) -> bool) -> Vec<Known<'a>> {
+    latest
+        .iter()
+        .map(|kept| {
+            let kept: &'a Kept = kept;
+            let facts = kept.record.facts.iter().filter(|fact| fact.key == *key && is_meant(&fact.device));
+            facts.map(|fact| Known { fact, kept }).collect::<Vec<_>>()
+        })
+        .find(|facts| !facts.is_empty())
+        .unwrap_or_default()
+}
+
+/// Whether this is a whole GPU.
+#[must_use]
+pub fn is_gpu(device: &Device) -> bool {
+    device.gpu_idx().is_some()
+}
+
+/// Whether this is the machine itself.
+#[must_use]
+pub fn is_host(device: &Device) -> bool {
+    device.0 == "host"
+}
+
+/// The first reason why one of these answers could not be read.
+#[must_use]
+pub fn why_absent<'a>(latest: &[&'a Kept], is_meant: impl Fn(&str) -> bool) -> Option<(&'a Absent, &'a Kept)> {
+    latest.iter().find_map(|kept| {
+        let kept: &'a Kept = kept;
+        let absent = kept.record.absent.as_ref()?;
+        is_meant(probe_id(&kept.record)?).then_some((absent, kept))
+    })
+}
+
+/// The probe whose answer a record holds.
+#[must_use]
+pub fn probe_id(record: &Record) -> Option<&str> {
+    match &record.source {
+        Source::Probe { id, .. } | Source::Pasted { id, .. } => Some(id),
+        Source::Load | Source::Manual { .. } => None,
+    }
+}
+
+/// A load run with its points, computed once.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The record's id.
+    pub id: EvidenceId,
+    /// The record.
+    pub record: Arc<Record>,
+    /// What was asked.
+    pub plan: LoadPlan,
+    /// How it ended.
+    pub ended: RunEnd,
+    /// Its steps.
+    pub points: Vec<StepPoint>,
+    /// Counts of tokens beside each step.
+    pub tokens: Vec<StepTokens>,
+    /// The conditions of a valid run.
+    pub validity: Vec<ValidityItem>,
+}
+
+/// Who counted the tokens of a step's answers that were complete and accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepTokens {
+    /// Answers complete and accepted.
+    pub completed: u64,
+    /// Of those, with a count of output tokens.
+    pub counted: u64,
+    /// Of those, counted by the server.
+    pub by_usage: u64,
+    /// Their output tokens.
+    pub output: u64,
+}
+
+impl Run {
+    /// The run of a record; `None` when the record holds none.
+    #[must_use]
+    pub fn of(sealed: &Sealed) -> Option<Self> {
+        let load = sealed.record.load.as_ref()?;
+        Some(Self {
+            id: sealed.id.clone(),
+            record: Arc::clone(&sealed.record),
+            plan: load.plan.clone(),
+            ended: load.ended,
+            points: curve::points(load),
+            tokens: load.steps.iter().map(step_tokens).collect(),
+            validity: curve::validity(load),
+        })
+    }
+
+    /// Whether it measured the server and not the client.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.validity.iter().all(|item| item.ok)
+    }
+
+    /// Whether it can count.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.record.kind
+    }
+}
+
+fn step_tokens(step: &StepRecord) -> StepTokens {
+    let mut tokens = StepTokens::default();
+    for request in step.requests.iter().filter(|request| request.outcome == Outcome::Completed) {
+        tokens.completed += 1;
+        if let Some(output) = request.output_tokens {
+            tokens.counted += 1;
+            tokens.output += u64::from(output);
+            tokens.by_usage += u64::from(request.token_source == TokenSource::Usage);
+        }
+    }
+    tokens
+}
+
+/// Runs of all records, oldest first. `known` holds runs computed before: a sealed record never changes.
+#[must_use]
+pub fn runs(evidence: &BTreeMap<EvidenceId, Sealed>, known: &BTreeMap<EvidenceId, Arc<Run>>) -> Vec<Arc<Run>> {
+    let mut runs: Vec<Arc<Run>> = evidence
+        .values()
+        .filter(|sealed| sealed.record.load.is_some())
+        .filter_map(|sealed| known.get(&sealed.id).cloned().or_else(|| Run::of(sealed).map(Arc::new)))
+        .collect();
+    runs.sort_by(|a, b| a.record.taken_at.cmp(&b.record.taken_at).then_with(|| a.id.cmp(&b.id)));
+    runs
+}
+
+/// What was seen of each candidate. Records that another one corrects are left out.
+#[must_use]
+pub fn by_candidate(
+    candidates: &[CandidateId],
+    hosts: &[Host],
+    evidence: &BTreeMap<EvidenceId, Sealed>,
+    runs: &[Arc<Run>],
+) -> BTreeMap<CandidateId, Seen> {
+    let corrected: BTreeSet<&EvidenceId> =
+        evidence.values().filter_map(|sealed| sealed.record.supersedes.as_ref()).collect();
+    let owner: BTreeMap<&HostId, &CandidateId> =
+        hosts.iter().filter_map(|host| Some((&host.id, host.candidate.as_ref()?))).collect();
+    let about = |record: &Record| {
+        record.candidate.clone().or_else(|| record.host.as_ref().and_then(|host| owner.get(host).copied().cloned()))
+    };
+    let mut answers: BTreeMap<&HostId, Vec<Kept>> = BTreeMap::new();
+    let mut seen: BTreeMap<CandidateId, Seen> = candidates.iter().map(|id| (id.clone(), Seen::default())).collect();
+    for sealed in evidence.values().filter(|sealed| !corrected.contains(&sealed.id)) {
+        let kept = || Kept { id: sealed.id.clone(), record: Arc::clone(&sealed.record) };
+        match (&sealed.record.source, &sealed.record.host) {
+            (Source::Probe { .. } | Source::Pasted { .. }, Some(host)) => answers.entry(host).or_default().push(kept()),
+            (Source::Manual { .. }, _) => {
+                if let Some(seen) = about(&sealed.record).and_then(|id| seen.get_mut(&id)) {
+                    seen.manual.push(kept());
+                }
+            }
+            _ => {}
+        }
+    }
+    for host in hosts {
+        if let Some(seen) = host.candidate.as_ref().and_then(|id| seen.get_mut(id)) {
+            let mut records = answers.remove(&host.id).unwrap_or_default();
+            newest_first(&mut records);
+            seen.hosts.push(HostSeen { host: host.id.clone(), records });
+        }
+    }
+    for run in runs.iter().rev().filter(|run| !corrected.contains(&run.id)) {
+        if let Some(seen) = about(&run.record).and_then(|id| seen.get_mut(&id)) {
+            seen.runs.push(Arc::clone(run));
+        }
+    }
+    for seen in seen.values_mut() {
+        newest_first(&mut seen.manual);
+    }
+    seen
+}
+
+fn newest_first(records: &mut [Kept]) {
+    records.sort_by(|a, b| b.record.taken_at.cmp(&a.record.taken_at).then_with(|| b.id.cmp(&a.id)));
+}
