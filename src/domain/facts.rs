@@ -305,6 +305,10 @@ pub mod keys {
         REMAPPED_ROWS_UNCORRECTABLE = "remapped_rows_uncorrectable";
         /// Whether pages wait for retirement.
         RETIRED_PAGES_PENDING = "retired_pages_pending";
+        /// Pages retired for repeated corrected errors.
+        RETIRED_PAGES_SINGLE_BIT = "retired_pages_single_bit";
+        /// Pages retired for uncorrected errors.
+        RETIRED_PAGES_DOUBLE_BIT = "retired_pages_double_bit";
         /// What the driver asks for ("None", "Reset"…).
         RECOVERY_ACTION = "recovery_action";
         /// Number of processes on the GPU.
@@ -335,6 +339,10 @@ pub mod keys {
         GPUS_LISTED = "gpus_listed";
         /// Operating system ("Ubuntu 22.04.4 LTS").
         OS = "os";
+        /// Operating system's short name ("ubuntu").
+        OS_ID = "os_id";
+        /// Operating system's version ("22.04").
+        OS_VERSION = "os_version";
         /// Kernel release.
         KERNEL = "kernel";
         /// Host name.
@@ -347,8 +355,14 @@ pub mod keys {
         CPUS = "cpus";
         /// Sockets.
         SOCKETS = "sockets";
+        /// Cores of a socket.
+        CORES_PER_SOCKET = "cores_per_socket";
+        /// Threads of a core.
+        THREADS_PER_CORE = "threads_per_core";
         /// NUMA nodes that have CPUs.
         NUMA_NODES = "numa_nodes";
+        /// NUMA nodes without CPUs, which is how Grace shows the memory of its GPUs.
+        NUMA_NODES_MEMORY_ONLY = "numa_nodes_memory_only";
         /// CPUs of a NUMA node, as a list.
         CPU_LIST = "cpu_list";
         /// Hypervisor vendor, when the machine is virtual.
@@ -363,11 +377,13 @@ pub mod keys {
         FREE = "free";
         /// Used space of a file system, bytes.
         USED = "used";
-        /// Kind of disk ("NVMe", "SSD", "HDD").
+        /// Kind of disk ("NVMe", "SSD", "HDD", "virtual").
         DISK_KIND = "disk_kind";
         /// File system type.
         FS_TYPE = "fs_type";
-        /// Where a disk is mounted.
+        /// Device or share behind a file system.
+        FS_SOURCE = "fs_source";
+        /// Where a disk or its parts are mounted, comma separated.
         MOUNT = "mount";
         /// IPv4 addresses of a network interface, comma separated.
         IPV4 = "ipv4";
@@ -377,12 +393,16 @@ pub mod keys {
         STATE = "state";
         /// Speed, Mbit/s.
         SPEED = "speed";
+        /// The host's clock when it answered, s since 1970 in UTC; a whole number when the host gives no fraction.
+        CLOCK = "clock";
         /// Host clock minus ours, s; half the round trip is its uncertainty.
         CLOCK_OFFSET = "clock_offset";
         /// Uncertainty of the clock offset, s.
         CLOCK_OFFSET_UNCERTAINTY = "clock_offset_uncertainty";
         /// How two devices are connected ("NV18", "PIX", "SYS").
         CONNECTION = "connection";
+        /// Whether GPU pairs are connected by NVLink: "all", "some", "none".
+        NVLINK = "nvlink";
         /// NUMA affinity of a device.
         NUMA_AFFINITY = "numa_affinity";
         /// CPU affinity of a device.
@@ -393,7 +413,8 @@ pub mod keys {
         NIC_NAME = "nic_name";
         /// Version of DCGM.
         DCGM_VERSION = "dcgm_version";
-        /// Result of a diagnostic test ("pass", "fail", "skip", "warn").
+        /// Result of a diagnostic test ("pass", "fail", "skip", "warn"); of the whole run on `host`, where "not_judged"
+        /// means that too little ran.
         RESULT = "result";
         /// PCI device of a DCGM entity.
         PCI_BUS_ID = "pci_bus_id";

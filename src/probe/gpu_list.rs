@@ -79,77 +79,12 @@ fn mig_line(line: &str) -> Option<MigLine<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::captures::{check, check_out, from_text};
+    use super::super::captures::{check_all, check_out, from_text};
     use super::*;
 
     #[test]
     fn reads_captures() {
-        check(
-            &PROBE,
-            "a10x2_t4x2",
-            0,
-            "gpu:0 name NVIDIA A10
-            gpu:0 uuid GPU-0cc4fab7-def6-000d-3be2-7e7b59c72293
-            gpu:1 name NVIDIA A10
-            gpu:1 uuid GPU-0ec4cc32-eea0-a2e2-6d0c-cfe4939f5411
-            gpu:2 name Tesla T4
-            gpu:2 uuid GPU-d3f74c0a-211b-bb90-d85d-f3eacdf42516
-            gpu:3 name Tesla T4
-            gpu:3 uuid GPU-64e43029-e951-8fb2-f7ae-e5fbbff8d251",
-        );
-        check(
-            &PROBE,
-            "h100_mig_mixed",
-            0,
-            "gpu:0 name NVIDIA H100 80GB HBM3
-            gpu:0 uuid GPU-0ad828fb-bd0f-5e84-1a3c-f6680423e55c
-            gpu:0/mig:0 name 3g.40gb
-            gpu:0/mig:0 uuid MIG-8b41f9c1-76e6-92a5-c1cb-9deddfd7c355
-            gpu:0/mig:1 name 2g.20gb
-            gpu:0/mig:1 uuid MIG-821a6ae4-c436-9502-e03c-a9d36fc150df
-            gpu:0/mig:2 name 1g.10gb
-            gpu:0/mig:2 uuid MIG-c85f3eb2-3654-fde0-f98a-e6965bcf6dc7
-            gpu:0/mig:3 name 1g.10gb
-            gpu:0/mig:3 uuid MIG-52e703d5-0fc3-020b-457b-eff2f2a00af2",
-        );
-        check(
-            &PROBE,
-            "h100x4_one_mig",
-            0,
-            "gpu:0 name NVIDIA H100 80GB HBM3
-            gpu:0 uuid GPU-7df4bdd1-81a5-97a7-02f1-663889048805
-            gpu:1 name NVIDIA H100 80GB HBM3
-            gpu:1 uuid GPU-4692b7fc-d693-9f46-dbbe-f70325e4be91
-            gpu:2 name NVIDIA H100 80GB HBM3
-            gpu:2 uuid GPU-b3673eab-df64-c298-a8cd-45829a70b70b
-            gpu:3 name NVIDIA H100 80GB HBM3
-            gpu:3 uuid GPU-a870be27-3750-3b34-6217-80c718f1fdf2
-            gpu:3/mig:0 name 2g.20gb
-            gpu:3/mig:0 uuid MIG-22565cd1-c8fc-eff2-8c91-82aed897376e",
-        );
-        check(&PROBE, "tool_missing", 127, "nvidia-smi is not installed");
-        check(
-            &PROBE,
-            "version_mismatch",
-            18,
-            "the driver and its library have different versions
-            reset: Failed to initialize NVML: Driver/library version mismatch",
-        );
-        check(
-            &PROBE,
-            "no_driver",
-            9,
-            "the NVIDIA driver cannot be reached: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.
-            configuration: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",
-        );
-        check(&PROBE, "gpu_lost", 15, "alarm: GPU 0000:02:00.0 is lost\nisolate: GPU 0000:02:00.0 is lost");
-        check(
-            &PROBE,
-            "unknown_oddbus",
-            255,
-            "alarm: GPU 000:BA:80.0 cannot be reached: Unknown Error
-            isolate: GPU 000:BA:80.0 cannot be reached: Unknown Error",
-        );
+        check_all(&PROBE);
     }
 
     #[test]
@@ -175,17 +110,5 @@ mod tests {
             isolate: GPU 0000:BA:00.0 is lost
             not_judged: The list breaks off in the middle of a line",
         );
-    }
-
-    #[test]
-    fn counts_every_device() {
-        for (case, gpus, migs) in
-            [("a100_mig_compute_instances", 1, 4), ("h100_mig", 1, 4), ("h100_mig_7x1g", 1, 7), ("h100x8", 8, 0)]
-        {
-            let parsed = parse(&super::super::captures::capture(PROBE.id, case, 0)).unwrap();
-            let names = parsed.facts.iter().filter(|fact| fact.key == keys::NAME && fact.value.is_ok());
-            let (whole, mig): (Vec<_>, Vec<_>) = names.partition(|fact| fact.device.gpu_idx().is_some());
-            assert_eq!((whole.len(), mig.len(), parsed.findings.len()), (gpus, migs, 0), "{case}");
-        }
     }
 }

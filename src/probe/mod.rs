@@ -6,6 +6,10 @@ use std::fmt;
 use crate::domain::evidence::{Captured, CommandEnd};
 use crate::domain::facts::{Absent, AbsentKind, Device, Fact, Finding, Key, Severity, Value, keys};
 
+pub mod gpu_detail;
+pub mod gpu_detail_text;
+mod gpu_fields;
+mod gpu_health;
 pub mod gpu_list;
 pub mod words;
 
@@ -62,10 +66,10 @@ impl Probe {
 }
 
 /// Every probe, in the order in which a host is asked.
-pub const ALL: &[Probe] = &[gpu_list::PROBE];
+pub const ALL: &[Probe] = &[gpu_list::PROBE, gpu_detail::PROBE, gpu_detail_text::PROBE];
 
 /// Ids of the probes that are asked when nobody chooses: all that are safe beside running work.
-pub const DEFAULT: &[&str] = &["gpu_list"];
+pub const DEFAULT: &[&str] = &["gpu_list", "gpu_detail"];
 
 /// The probe with this id.
 #[must_use]
@@ -211,8 +215,8 @@ pub(crate) mod captures {
 
     use super::{Captured, CommandEnd, Probe};
 
-    /// Every capture of a probe: the file that holds its standard output.
-    pub(crate) fn all(probe: &str) -> Vec<PathBuf> {
+    /// Every file in a probe's folder of captures.
+    fn files(probe: &str) -> Vec<PathBuf> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(probe);
         let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
@@ -222,7 +226,10 @@ pub(crate) mod captures {
     /// A capture by its case: standard output from `<case>.<any>`, standard error from `<case>.err`.
     #[track_caller]
     pub(crate) fn capture(probe: &str, case: &str, exit: i32) -> Captured {
-        let files: Vec<PathBuf> = all(probe).into_iter().filter(|file| file.file_stem().unwrap() == case).collect();
+        let files: Vec<PathBuf> = files(probe)
+            .into_iter()
+            .filter(|file| file.file_stem().unwrap() == case && file.extension().unwrap() != "want")
+            .collect();
         assert!(!files.is_empty(), "no capture {probe}/{case}");
         let read = |err: bool| {
             let file = files.iter().find(|file| (file.extension().unwrap() == "err") == err);
@@ -251,18 +258,39 @@ pub(crate) mod captures {
         absent.into_iter().chain(super::lines(&reading.facts, &reading.findings)).collect()
     }
 
-    /// Checks a whole reading against one text, a line a fact or finding.
+    /// Checks every capture of a probe against `<case>.want`: `# exit N`, then all that is read from it. The files are
+    /// rewritten with `UPDATE_GOLDEN=1` and read in review.
     #[track_caller]
-    pub(crate) fn check(probe: &Probe, case: &str, exit: i32, want: &str) {
-        check_out(probe, case, &capture(probe.id, case, exit), want);
+    pub(crate) fn check_all(probe: &Probe) {
+        let mut cases: Vec<String> =
+            files(probe.id).iter().map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+        cases.dedup();
+        assert!(!cases.is_empty());
+        let mut wrong = Vec::new();
+        for case in &cases {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/captures")
+                .join(probe.id)
+                .join(format!("{case}.want"));
+            let want = std::fs::read_to_string(&path).unwrap_or_default();
+            let exit = want.strip_prefix("# exit ").and_then(|rest| rest.lines().next()?.parse().ok()).unwrap_or(0);
+            let got = read_lines(probe, &capture(probe.id, case, exit)).join("\n");
+            let got = format!("# exit {exit}\n{got}\n");
+            if got != want && std::env::var_os("UPDATE_GOLDEN").is_some() {
+                std::fs::write(&path, &got).unwrap();
+            } else if got != want {
+                wrong.push(format!("{}\n---- got ----\n{got}", path.display()));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     }
 
-    /// The same for an answer that is not a file.
+    /// Checks a whole reading against one text, a line a fact or finding.
     #[track_caller]
     pub(crate) fn check_out(probe: &Probe, case: &str, out: &Captured, want: &str) {
         let got = read_lines(probe, out).join("\n");
         let want = want.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-        assert_eq!(got, want, "{case}\n---- got ----\n{got}\n----");
+        assert!(got == want, "{case}\n---- got ----\n{got}\n---- want ----\n{want}");
     }
 }
 

@@ -176,6 +176,7 @@ const SENTENCES: &[Sentence] = &[
     sentence(&["gpu", "requires reset"], AbsentKind::Alarm, Severity::Reset, "gpu_requires_reset"),
     sentence(&["gpu", "reset required"], AbsentKind::Alarm, Severity::Reset, "gpu_requires_reset"),
     sentence(&["version mismatch"], AbsentKind::VersionMismatch, Severity::Reset, "driver_mismatch"),
+    sentence(&["nvml library version"], AbsentKind::VersionMismatch, Severity::Reset, "driver_mismatch"),
     sentence(&["failed to initialize nvml", "unknown error"], AbsentKind::NoDriver, Severity::Reset, "nvml_lost"),
     sentence(
         &["failed to initialize nvml", "insufficient permissions"],

@@ -2,4 +2,5 @@
 
 pub mod jsonl;
 pub mod openai;
+pub mod smi_log;
 pub mod sse;
