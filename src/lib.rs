@@ -7,3 +7,5 @@ pub mod probe;
 pub mod project;
 pub mod recipe;
 pub mod wire;
+#[cfg(feature = "desktop")]
+pub mod ui;
