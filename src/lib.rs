@@ -6,6 +6,6 @@ pub mod engine;
 pub mod probe;
 pub mod project;
 pub mod recipe;
-pub mod wire;
 #[cfg(feature = "desktop")]
 pub mod ui;
+pub mod wire;

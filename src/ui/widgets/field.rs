@@ -511,10 +511,9 @@ pub fn slider(
                 |ui| {
                     ui.spacing_mut().interact_size.x = 40.0;
                     ui.spacing_mut().button_padding = vec2(4.0, 1.0);
-                    for widget in [&mut ui.visuals_mut().widgets.inactive] {
-                        widget.bg_stroke = Stroke::NONE;
-                        widget.weak_bg_fill = egui::Color32::TRANSPARENT;
-                    }
+                    let idle = &mut ui.visuals_mut().widgets.inactive;
+                    idle.bg_stroke = Stroke::NONE;
+                    idle.weak_bg_fill = egui::Color32::TRANSPARENT;
                     let drag = egui::DragValue::new(value)
                         .range(range.clone())
                         .speed(step)

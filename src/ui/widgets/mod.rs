@@ -2,11 +2,16 @@
 
 pub mod badge;
 pub mod button;
+pub mod chart;
 pub mod field;
 pub mod figure;
+pub mod flow;
 pub mod icons;
 pub mod layout;
+pub mod raw;
 pub mod series;
+pub mod states;
+pub mod table;
 
 use std::sync::Arc;
 
@@ -14,10 +19,18 @@ use egui::{CornerRadius, Galley, Painter, Pos2, Rect, Response, Stroke, StrokeKi
 
 pub use badge::{BadgeSize, Chip, Mark, badge, mark, tally, verdict_badge};
 pub use button::{Button, icon_button, segmented};
-pub use field::Field;
-pub use figure::{FigureUi, origin_mark};
+pub use chart::{At, Chart, ChartLine, ChartPoint, ChartResponse, Limit, Look};
+pub use field::{Field, slider, tick};
+pub use figure::{FigureUi, origin_mark, origin_note};
+pub use flow::{Arrow, ArrowKind, Diagram, DiagramBox, Note, diagram};
 pub use layout::{Card, card, columns, heading, key_value, page_header, rule, scroll, section_header, split};
+pub use raw::raw_view;
 pub use series::swatch;
+pub use states::{
+    AgainstLimit, MemoryParts, MemoryWords, against_limit, bar, empty_state, failure_card, gate, legend, memory_bar,
+    progress,
+};
+pub use table::{Column, Row, Table, TableResponse, citation};
 
 use crate::ui::theme::{Font, Tokens, tokens};
 
