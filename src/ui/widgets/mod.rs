@@ -3,6 +3,7 @@
 pub mod badge;
 pub mod button;
 pub mod chart;
+pub mod dialog;
 pub mod field;
 pub mod figure;
 pub mod flow;
@@ -20,6 +21,7 @@ use egui::{CornerRadius, Galley, Painter, Pos2, Rect, Response, Stroke, StrokeKi
 pub use badge::{BadgeSize, Chip, Mark, badge, mark, tally, verdict_badge};
 pub use button::{Button, icon_button, segmented};
 pub use chart::{At, Chart, ChartLine, ChartPoint, ChartResponse, Limit, Look};
+pub use dialog::{dialog, dialog_buttons};
 pub use field::{Field, slider, tick};
 pub use figure::{FigureUi, origin_mark, origin_note};
 pub use flow::{Arrow, ArrowKind, Diagram, DiagramBox, Note, diagram};

@@ -1,0 +1,13 @@
+//! Step: load.
+
+use egui::Ui;
+
+use crate::app::command::Command;
+use crate::app::state::State;
+use crate::domain::text::Text;
+use crate::ui::widgets::page_header;
+
+/// Draws the step.
+pub fn load_ui(ui: &mut Ui, _state: &State, text: &Text, _out: &mut Vec<Command>) {
+    page_header(ui, &text.load.title, "", |_ui| {});
+}
