@@ -170,7 +170,14 @@ impl Text {
             .values
             .iter()
             .map(|(name, value)| {
-                (*name, if matches!(*name, "field" | "what") { self.name(value).to_owned() } else { value.clone() })
+                (
+                    *name,
+                    if matches!(*name, "field" | "what" | "why" | "component") {
+                        self.name(value).to_owned()
+                    } else {
+                        value.clone()
+                    },
+                )
             })
             .collect();
         self.gaps.get(&gap.kind).map_or_else(String::new, |words| fill(words, &values))
@@ -314,6 +321,68 @@ mod tests {
             assert!(!zh[key].trim().is_empty(), "{key} is empty in Chinese");
             assert_eq!(placeholders(words), placeholders(&zh[key]), "{key}");
         }
+    }
+
+    #[test]
+    fn no_word_is_written_twice() {
+        // The reader of a map keeps the last of two entries and says nothing.
+        for text in [include_str!("../../../assets/text/en.ron"), include_str!("../../../assets/text/zh-Hans.ron")] {
+            let (mut section, mut seen) = ("", std::collections::BTreeSet::new());
+            for line in text.lines() {
+                if let Some(name) = line.strip_prefix("    // ---- ") {
+                    section = name;
+                } else if let Some((key, _)) = line.trim().split_once(": ") {
+                    assert!(seen.insert((section, key.trim_matches('"'))), "{section}: {key}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_gap_and_absence_has_words() {
+        use crate::domain::facts::AbsentKind as A;
+        use crate::domain::figure::GapKind as G;
+        let gaps = [
+            G::BriefField,
+            G::NotStated,
+            G::NoPrice,
+            G::UnknownPrice,
+            G::NoTerm,
+            G::TwoCurrencies,
+            G::NoRun,
+            G::OnlyPractice,
+            G::InvalidRun,
+            G::OtherLimits,
+            G::NoStepWithinSlo,
+            G::NothingAccepted,
+            G::TooFewSamples,
+            G::NotMeasurable,
+            G::NoEvidence,
+            G::NoSlo,
+        ];
+        let absents = [
+            A::NotReported,
+            A::Alarm,
+            A::ToolMissing,
+            A::NoDriver,
+            A::VersionMismatch,
+            A::NoDevices,
+            A::Refused,
+            A::NotSupported,
+            A::ServiceDown,
+            A::CutShort,
+            A::TimedOut,
+            A::NotRun,
+            A::Unreadable,
+        ];
+        for text in Language::ALL.map(Text::of) {
+            assert!(gaps.iter().all(|kind| text.gaps.contains_key(kind)));
+            assert!(absents.iter().all(|kind| text.absents.contains_key(kind)));
+        }
+        let gap = Gap::new(G::InvalidRun).with("why", "lateness_p99_ms");
+        assert_eq!(Text::of(Language::En).gap(&gap), "The newest run is invalid: Send lateness p99");
+        let gap = Gap::new(G::UnknownPrice).with("component", "storage");
+        assert_eq!(Text::of(Language::ZhHans).gap(&gap), "缺少价格：存储");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use super::super::acceptance::{Metric, Stage};
 use super::super::billing::{Category, Per};
 use super::super::candidate::Boundary;
+use super::super::compare::month::category_name;
+use super::super::compare::promises::boundary_name;
 use super::super::decision::Action;
 use super::super::evidence::{Kind, Vantage};
 use super::super::load::{Arrivals, RunEnd, TokenSource};
@@ -52,28 +54,13 @@ impl Text {
     /// What is handed over.
     #[must_use]
     pub fn boundary(&self, boundary: Boundary) -> &str {
-        self.name(match boundary {
-            Boundary::Serverless => "boundary_serverless",
-            Boundary::Vm => "boundary_vm",
-            Boundary::Container => "boundary_container",
-            Boundary::Dedicated => "boundary_dedicated",
-            Boundary::Cluster => "boundary_cluster",
-            Boundary::ManagedApi => "boundary_managed_api",
-        })
+        self.name(boundary_name(boundary))
     }
 
     /// What a billing component pays for.
     #[must_use]
     pub fn category(&self, category: Category) -> &str {
-        self.name(match category {
-            Category::Accelerator => "category_accelerator",
-            Category::Host => "category_host",
-            Category::Storage => "category_storage",
-            Category::Snapshot => "category_snapshot",
-            Category::Network => "category_network",
-            Category::Support => "category_support",
-            Category::OneOff => "category_one_off",
-        })
+        self.name(category_name(category))
     }
 
     /// The unit of a price ("per hour").
