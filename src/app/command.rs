@@ -26,6 +26,10 @@ pub enum Command {
     SaveAs(PathBuf),
     /// Show a file dialog.
     Pick(Picking),
+    /// Read a model's `config.json` and take its facts into the brief.
+    ImportModel(PathBuf),
+    /// Forget what the last reading of a `config.json` said.
+    DismissModelRead,
     /// A screen has taken the answer of a file dialog into its own field.
     TakePicked(Picking),
     /// Take the plan found beside the project as the plan.
@@ -242,6 +246,16 @@ pub enum Layer {
     LoadSetup,
     /// Settings: language, theme, text size.
     Settings,
+    /// Read a model's `config.json`: a typed path, the dialog.
+    ImportModel,
+    /// Fields of the selected candidate.
+    Candidate,
+    /// Paste the text of an offer.
+    PasteOffer,
+    /// One billing component of the selected candidate.
+    Component,
+    /// Questions to the provider of the selected candidate.
+    Questions,
 }
 
 /// Format of a report.

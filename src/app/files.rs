@@ -13,10 +13,11 @@ use crate::engine::job::{JobSpec, OpenMode};
 use crate::project::edit::Edit;
 use crate::project::plan::Plan;
 use crate::project::store::Opened;
+use crate::wire::model_config;
 
 use super::App;
 use super::command::{Command, Layer};
-use super::state::{JobWhat, NoticeWhat, PickingKey, Project, Settings, View};
+use super::state::{JobWhat, ModelRead, NoticeWhat, PickingKey, Project, Settings, View};
 
 /// How many projects the list of recent ones holds.
 const RECENT: usize = 10;
@@ -79,6 +80,10 @@ impl App {
                 let suggested = self.suggested_name(picking);
                 self.start(JobWhat::Dialog, JobSpec::Pick { picking, suggested });
             }
+            Command::ImportModel(path) => {
+                let job = self.start(JobWhat::Files, JobSpec::ReadFile { path: path.clone(), cap: model_config::CAP });
+                self.reading_model = Some((job, path));
+            }
             Command::TakePicked(picking) => {
                 self.state.picked.remove(&PickingKey::from(picking));
             }
@@ -134,15 +139,34 @@ impl App {
                 (_, None) => {}
                 (Picking::OpenProject, Some(path)) => self.file_command(Command::Open(path), now),
                 (Picking::SaveProject, Some(path)) => self.save_as(path),
+                (Picking::ModelConfig, Some(path)) => self.file_command(Command::ImportModel(path), now),
                 (picking, Some(path)) => {
                     self.state.picked.insert(PickingKey::from(picking), path);
                 }
             },
             What::Written(path) if !self.quiet.contains(&job) => self.notice(NoticeWhat::Written(path)),
+            What::FileRead(path, bytes) if self.reading_model.take_if(|(reading, _)| *reading == job).is_some() => {
+                self.model_read(path, &bytes, now);
+            }
             What::UnsavedFound(found) => self.state.unsaved_found = found,
             // Every other event has its own door.
             _ => {}
         }
+    }
+
+    /// The facts of a model's file become the brief's; what could not be read is said on the screen.
+    fn model_read(&mut self, path: PathBuf, bytes: &[u8], now: Now) {
+        let Some(project) = &self.state.project else { return };
+        let outcome = match model_config::read(bytes) {
+            Ok(config) => {
+                let brief = config.put_into(&project.plan.brief);
+                self.edit(Edit::PutBrief(Box::new(brief)), now);
+                self.view_command_close(Layer::ImportModel);
+                Ok(config.notes)
+            }
+            Err(failure) => Err(failure.at(path.display())),
+        };
+        self.state.view.model_read = Some(ModelRead { path, outcome });
     }
 
     /// Leaves the project as it is and does what was asked.

@@ -12,6 +12,7 @@ mod notices;
 pub mod state;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
@@ -27,7 +28,7 @@ use crate::project::edit::Edit;
 
 use command::Command;
 use derived::Derived;
-use state::{Ended, Job, JobWhat, NoticeWhat, State};
+use state::{Ended, Job, JobWhat, ModelRead, NoticeWhat, State};
 
 /// The unsaved plan is put beside the project this long after the last edit.
 const AUTOSAVE_AFTER: Duration = Duration::from_secs(2);
@@ -50,6 +51,8 @@ pub struct App {
     next_notice: u64,
     /// The newest project that is being read; an older answer is dropped.
     opening: Option<(JobId, OpenMode)>,
+    /// The job that reads a model's `config.json`, and the file.
+    reading_model: Option<(JobId, PathBuf)>,
     /// What is done once the save under way stands: go on with `View::pending`.
     go_after_save: bool,
 }
@@ -82,6 +85,7 @@ impl App {
             edited_at: None,
             next_notice: 1,
             opening: None,
+            reading_model: None,
             go_after_save: false,
         };
         app.start_quiet(JobSpec::FindUnsaved { folder: app.places.unsaved() });
@@ -184,6 +188,7 @@ impl App {
             | Command::TakeRecovered
             | Command::DropRecovered
             | Command::Pick(_)
+            | Command::ImportModel(_)
             | Command::TakePicked(_)
             | Command::Report { .. }
             | Command::ExportCsv(_) => self.file_command(command, now),
@@ -225,6 +230,7 @@ impl App {
                 view.layers.push(layer);
             }
             Command::CloseTop => view.close_top(),
+            Command::DismissModelRead => view.model_read = None,
             // Every other command has its own door.
             _ => {}
         }
@@ -322,6 +328,10 @@ impl App {
             }
         }
         if let Outcome::Failed(failure) = outcome {
+            if let Some((_, path)) = self.reading_model.take_if(|(job, _)| *job == id) {
+                self.state.view.model_read = Some(ModelRead { path, outcome: Err(failure) });
+                return;
+            }
             match failure.kind {
                 FailureKind::NoFileDialog => self.notice(NoticeWhat::NoDialog),
                 // A failed look for unsaved work or a failed settings file is no reason to disturb anybody, but a

@@ -16,6 +16,7 @@ use crate::domain::text::Language;
 use crate::engine::event::{Outcome, Picking, Progress, Question};
 use crate::project::plan::Plan;
 use crate::project::store::{Altered, Lock};
+use crate::wire::model_config::Note;
 
 use super::command::{Command, Layer, Screen, ThemeChoice, Traced};
 use super::derived::Derived;
@@ -190,6 +191,8 @@ pub struct View {
     pub trace: Option<Box<Traced>>,
     /// The record in the trace drawer.
     pub record: Option<EvidenceId>,
+    /// What the last reading of a `config.json` came to.
+    pub model_read: Option<ModelRead>,
 }
 
 impl View {
@@ -210,6 +213,15 @@ impl View {
             self.criterion = None;
         }
     }
+}
+
+/// What the reading of a `config.json` came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRead {
+    /// The file.
+    pub path: PathBuf,
+    /// What could not be taken from it, or why nothing could.
+    pub outcome: Result<Vec<Note>, Failure>,
 }
 
 /// Settings of this user, kept outside any project.

@@ -1,1 +1,17 @@
-//! Integration tests.
+//! Integration tests: one binary, a module a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::let_underscore_must_use,
+    clippy::map_err_ignore,
+    reason = "tests may unwrap: a panic is how they fail"
+)]
+#![allow(missing_docs, unreachable_pub, reason = "a test module has no users outside this binary")]
+
+mod model_import;
