@@ -344,7 +344,7 @@ impl App {
 
     /// Keeps settings and recent projects for the next start.
     pub(super) fn write_user_file(&mut self) {
-        let file = UserFile { settings: self.state.settings.clone(), recent: self.state.recent.clone() };
+        let file = UserFile { settings: self.kept_settings.clone(), recent: self.state.recent.clone() };
         // Settings are plain values; RON can write them all.
         let Ok(text) = ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new()) else { return };
         let path = self.places.user_file();

@@ -122,7 +122,7 @@ impl App {
 
     fn start_load(&mut self, api_key: Option<Secret>) {
         let Some(setup) = self.state.project.as_ref().and_then(|project| project.plan.load.clone()) else {
-            self.notice(NoticeWhat::Failed(Failure::new(FailureKind::PlanRefused)));
+            self.notice(NoticeWhat::Failed(Failure::new(FailureKind::LoadNotSetUp)));
             return;
         };
         self.run_load(setup, api_key);
@@ -202,8 +202,7 @@ fn practice_setup(project: &Project, candidate: Option<CandidateId>) -> LoadSetu
 /// A load run as the engine needs it.
 fn load_spec(project: &Project, setup: LoadSetup, api_key: Option<Secret>) -> Result<LoadSpec, Failure> {
     let plan = &project.plan;
-    let host_of =
-        |id: &HostId| plan.host(id).ok_or_else(|| Failure::new(FailureKind::PlanRefused).with("what", "host").at(id));
+    let host_of = |id: &HostId| plan.host(id).ok_or_else(|| Failure::new(FailureKind::LoadNotSetUp).at(id));
     let (route, vantage, kind) = match &setup.route {
         Route::Direct => (LoadRoute::Direct, Vantage::ThisComputer, Kind::Real),
         Route::Practice => (LoadRoute::Practice, Vantage::ThisComputer, Kind::Practice),
@@ -217,7 +216,7 @@ fn load_spec(project: &Project, setup: LoadSetup, api_key: Option<Secret>) -> Re
                 ),
                 Reach::ThisComputer => (LoadRoute::Direct, Vantage::OnHost, Kind::Real),
                 Reach::Pasted => {
-                    return Err(Failure::new(FailureKind::PlanRefused).with("what", "host").at(&host.name));
+                    return Err(Failure::new(FailureKind::LoadNotSetUp).at(&host.name));
                 }
             }
         }

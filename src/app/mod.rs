@@ -19,6 +19,7 @@ use chrono::NaiveDate;
 
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::JobId;
+use crate::domain::text::Language;
 use crate::engine::Engine;
 use crate::engine::clock::{self, Now};
 use crate::engine::event::{Event, Outcome, What};
@@ -26,9 +27,9 @@ use crate::engine::files::Places;
 use crate::engine::job::{JobSpec, OpenMode};
 use crate::project::edit::Edit;
 
-use command::Command;
+use command::{Command, Screen, ThemeChoice};
 use derived::Derived;
-use state::{Ended, Job, JobWhat, ModelRead, NoticeWhat, State};
+use state::{Ended, Job, JobWhat, ModelRead, NoticeWhat, Settings, State};
 
 /// The unsaved plan is put beside the project this long after the last edit.
 const AUTOSAVE_AFTER: Duration = Duration::from_secs(2);
@@ -49,12 +50,27 @@ pub struct App {
     /// The last edit that no autosave holds yet.
     edited_at: Option<Instant>,
     next_notice: u64,
+    /// Settings as they are kept; those of the state may differ for this run.
+    kept_settings: Settings,
     /// The newest project that is being read; an older answer is dropped.
     opening: Option<(JobId, OpenMode)>,
     /// The job that reads a model's `config.json`, and the file.
     reading_model: Option<(JobId, PathBuf)>,
     /// What is done once the save under way stands: go on with `View::pending`.
     go_after_save: bool,
+}
+
+/// How the window begins.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Begin {
+    /// Project folder to open.
+    pub project: Option<PathBuf>,
+    /// Step to show first.
+    pub screen: Option<Screen>,
+    /// Language of this run; the kept one stays as it is.
+    pub language: Option<Language>,
+    /// Theme of this run; the kept one stays as it is.
+    pub theme: Option<ThemeChoice>,
 }
 
 impl App {
@@ -76,7 +92,7 @@ impl App {
         let engine = Engine::new(wake).map_err(|error| Failure::new(FailureKind::Internal).because(error))?;
         let user = files::UserFile::read(&places);
         let mut app = Self {
-            state: State::new(user.settings, user.recent, clock::now().wall),
+            state: State::new(user.settings.clone(), user.recent, clock::now().wall),
             engine,
             places,
             derived_from: None,
@@ -84,12 +100,26 @@ impl App {
             quiet: BTreeSet::new(),
             edited_at: None,
             next_notice: 1,
+            kept_settings: user.settings.clone(),
             opening: None,
             reading_model: None,
             go_after_save: false,
         };
         app.start_quiet(JobSpec::FindUnsaved { folder: app.places.unsaved() });
         Ok(app)
+    }
+
+    /// Begins as asked: on the named project, or on the sample for somebody who never kept a project.
+    pub fn begin(&mut self, begin: Begin) {
+        let settings = &mut self.state.settings;
+        settings.language = begin.language.unwrap_or(settings.language);
+        settings.theme = begin.theme.unwrap_or(settings.theme);
+        self.state.screen = begin.screen.unwrap_or(self.state.screen);
+        match begin.project {
+            Some(folder) => self.command(Command::Open(folder)),
+            None if self.state.recent.is_empty() => self.command(Command::OpenSample),
+            None => {}
+        }
     }
 
     /// Everything a screen may read.
@@ -275,12 +305,13 @@ impl App {
     }
 
     fn settings_command(&mut self, command: &Command) {
-        let settings = &mut self.state.settings;
-        match command {
-            Command::Language(language) => settings.language = *language,
-            Command::Theme(theme) => settings.theme = *theme,
-            Command::TextSize(size) if size.is_finite() => settings.text_size = size.clamp(0.75, 2.0),
-            _ => {}
+        for settings in [&mut self.state.settings, &mut self.kept_settings] {
+            match command {
+                Command::Language(language) => settings.language = *language,
+                Command::Theme(theme) => settings.theme = *theme,
+                Command::TextSize(size) if size.is_finite() => settings.text_size = size.clamp(0.75, 2.0),
+                _ => {}
+            }
         }
         self.write_user_file();
     }

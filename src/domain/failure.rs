@@ -127,6 +127,8 @@ pub enum FailureKind {
     PromptsMalformed,
     /// The load plan cannot be run: `what`.
     PlanRefused,
+    /// No load run is set up, or its host is gone or cannot be reached over SSH.
+    LoadNotSetUp,
     /// A job of this kind already runs.
     AlreadyRunning,
     /// The sample project is not where the program looks.

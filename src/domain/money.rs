@@ -82,7 +82,22 @@ impl Serialize for Money {
 
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        struct Quoted;
+
+        impl serde::de::Visitor<'_> for Quoted {
+            type Value = Money;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quoted amount with its currency, as \"2.49 USD\"")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Money, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        // Any type is looked at, so that a bare number is told what was expected instead of it.
+        deserializer.deserialize_any(Quoted)
     }
 }
 

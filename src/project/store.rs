@@ -67,6 +67,7 @@ pub struct Lock {
 
 /// `project.ron` as it is written.
 #[derive(Serialize)]
+#[serde(rename = "Project")]
 struct PlanFileOut<'a> {
     version: u32,
     revision: u64,
@@ -75,7 +76,7 @@ struct PlanFileOut<'a> {
 
 /// `project.ron` as it is read.
 #[derive(Deserialize)]
-#[serde(rename = "PlanFileOut", deny_unknown_fields)]
+#[serde(rename = "Project", deny_unknown_fields)]
 struct PlanFile {
     #[allow(dead_code, reason = "read first, and judged, through `VersionOnly`; named here so that it is known")]
     version: u32,
@@ -310,10 +311,7 @@ fn write_plan(path: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
 /// # Errors
 /// The operating system's.
 pub fn drop_autosave(folder: &Path) -> io::Result<()> {
-    match fs::remove_file(folder.join(AUTOSAVE_FILE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_there(&folder.join(AUTOSAVE_FILE))
 }
 
 /// Writes a record under its id, once. A record that is there already is left alone.
@@ -334,6 +332,7 @@ fn keep_at(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     // Written aside first: a record cut short by a full disk would otherwise stand under an id it does not match.
     let aside = folder.join(format!(".{}.new", path.file_stem().unwrap_or_default().to_string_lossy()));
+    remove_if_there(&aside)?;
     let written = write_new(&aside, bytes).and_then(|()| {
         // A link refuses where a rename would replace: what stands under an id is never written again.
         fs::hard_link(&aside, path).or_else(|error| match error.kind() {
@@ -347,11 +346,14 @@ fn keep_at(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
@@ -370,6 +372,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let aside = folder.join(format!(".{}.{}.new", name.trim_start_matches('.'), std::process::id()));
+    remove_if_there(&aside)?;
     let written = write_new(&aside, bytes).and_then(|()| fs::rename(&aside, path));
     if written.is_err() {
         fs::remove_file(&aside).ok();

@@ -14,4 +14,6 @@
 )]
 #![allow(missing_docs, unreachable_pub, reason = "a test module has no users outside this binary")]
 
+mod house;
 mod model_import;
+mod store;

@@ -4,5 +4,7 @@ words! {
     /// Command line.
     CliText {
         title,
+        verify_missing,
+        verify_total,
     }
 }

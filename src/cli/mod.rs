@@ -1,0 +1,118 @@
+//! The program without a window, for scripts: every verb has `--json`, prints failures on standard error, and leaves
+//! with 2 for wrong use or unreadable input.
+
+pub mod out;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand};
+
+use crate::app::Begin;
+use crate::app::command::{Screen, ThemeChoice};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::text::{Language, Text};
+
+/// A workbench for people who rent GPU servers: from the brief to the signed decision, with the evidence behind it.
+///
+/// Without a verb it opens the window, on PROJECT when one is named.
+#[derive(Debug, Parser)]
+#[command(name = "leasebench", version, about)]
+struct Args {
+    /// Project folder to open in the window.
+    project: Option<PathBuf>,
+    /// Step to show first in the window.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Screen::ALL.map(Screen::name)))]
+    screen: Option<String>,
+    /// Language of window, reports and messages.
+    #[arg(long, value_name = "TAG", global = true, value_parser = PossibleValuesParser::new(Language::ALL.map(Language::tag)))]
+    lang: Option<String>,
+    /// Theme of the window.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(["dark", "light"]))]
+    theme: Option<String>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// What can be done without a window.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Hold every evidence record against its id and name those that were altered.
+    Verify(verify::VerifyArgs),
+}
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub enum Asked {
+    /// The window.
+    Window(Begin),
+    /// A verb, to be given to [`run`].
+    Headless(Headless),
+    /// Nothing: help was printed, or the use was wrong; leave with this status.
+    Leave(ExitCode),
+}
+
+/// A verb with its arguments and its language.
+#[derive(Debug)]
+pub struct Headless {
+    verb: Verb,
+    language: Language,
+}
+
+/// Reads the arguments. Help goes to standard output, wrong use to standard error.
+pub fn read(args: impl IntoIterator<Item = OsString>) -> Asked {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Nobody is left to tell when printing fails.
+            error.print().ok();
+            return Asked::Leave(if error.use_stderr() { ExitCode::from(out::WRONG_USE) } else { ExitCode::SUCCESS });
+        }
+    };
+    let language = Language::ALL.into_iter().find(|language| Some(language.tag()) == args.lang.as_deref());
+    match args.verb {
+        Some(verb) => Asked::Headless(Headless { verb, language: language.unwrap_or_default() }),
+        None => Asked::Window(Begin {
+            project: args.project,
+            screen: args.screen.as_deref().and_then(Screen::named),
+            language,
+            theme: args
+                .theme
+                .as_deref()
+                .map(|name| if name == "dark" { ThemeChoice::Dark } else { ThemeChoice::Light }),
+        }),
+    }
+}
+
+/// Does what a verb says.
+#[must_use]
+pub fn run(headless: Headless) -> ExitCode {
+    let text = Text::of(headless.language);
+    let done = match headless.verb {
+        Verb::Verify(args) => verify::run(&args, text),
+    };
+    done.unwrap_or_else(|failure| out::failure(text, &failure))
+}
+
+/// The project folder that an argument means: the folder, or the one around a named `project.ron`.
+fn folder_of(path: &std::path::Path) -> PathBuf {
+    crate::engine::files::project_folder(path)
+}
+
+/// Prints why the window did not open, and gives the status to leave with.
+#[must_use]
+pub fn refuse(language: Option<Language>, failure: &Failure) -> ExitCode {
+    out::failure(Text::of(language.unwrap_or_default()), failure)
+}
+
+/// Why no window can be opened here, when that is known before it is tried.
+#[must_use]
+pub fn no_display() -> Option<Failure> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let needs_server = cfg!(all(unix, not(target_os = "macos")));
+    let has_server = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") || is_set("WAYLAND_SOCKET");
+    (needs_server && !has_server).then(|| Failure::new(FailureKind::NoDisplay))
+}
