@@ -6,11 +6,21 @@ use std::fmt;
 use crate::domain::evidence::{Captured, CommandEnd};
 use crate::domain::facts::{Absent, AbsentKind, Device, Fact, Finding, Key, Severity, Value, keys};
 
+pub mod clock;
+pub mod cpu;
+pub mod dcgm_diag;
+pub mod dcgm_discovery;
+pub mod disks;
+pub mod filesystems;
 pub mod gpu_detail;
 pub mod gpu_detail_text;
 mod gpu_fields;
 mod gpu_health;
 pub mod gpu_list;
+pub mod memory;
+pub mod network;
+pub mod os;
+pub mod topology;
 pub mod words;
 
 /// One read-only question to a host.
@@ -66,10 +76,37 @@ impl Probe {
 }
 
 /// Every probe, in the order in which a host is asked.
-pub const ALL: &[Probe] = &[gpu_list::PROBE, gpu_detail::PROBE, gpu_detail_text::PROBE];
+pub const ALL: &[Probe] = &[
+    os::PROBE,
+    cpu::PROBE,
+    memory::PROBE,
+    disks::PROBE,
+    filesystems::PROBE,
+    network::PROBE,
+    clock::PROBE,
+    gpu_list::PROBE,
+    gpu_detail::PROBE,
+    topology::PROBE,
+    dcgm_discovery::PROBE,
+    dcgm_diag::PROBE,
+    gpu_detail_text::PROBE,
+];
 
 /// Ids of the probes that are asked when nobody chooses: all that are safe beside running work.
-pub const DEFAULT: &[&str] = &["gpu_list", "gpu_detail"];
+pub const DEFAULT: &[&str] = &[
+    "os",
+    "cpu",
+    "memory",
+    "disks",
+    "filesystems",
+    "network",
+    "clock",
+    "gpu_list",
+    "gpu_detail",
+    "topology",
+    "dcgm_discovery",
+    "dcgm_diag",
+];
 
 /// The probe with this id.
 #[must_use]
@@ -93,7 +130,7 @@ pub const MAX_FACTS: usize = 10_000;
 /// The most findings one answer can give.
 pub const MAX_FINDINGS: usize = 200;
 /// The longest text of a fact or finding, bytes; longer ones end in `…`.
-pub const MAX_TEXT: usize = 1_000;
+pub const MAX_TEXT: usize = 2_000;
 
 /// What an answer says. A device has one value a key: the first that was read.
 #[derive(Debug, Clone, PartialEq, Default)]
