@@ -1,6 +1,7 @@
 //! What things are and how numbers are made. Pure: no io, no clock, no randomness, no threads.
 
 pub mod acceptance;
+pub mod advice;
 pub mod arrivals;
 pub mod billing;
 pub mod brief;
