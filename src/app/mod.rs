@@ -9,6 +9,7 @@ pub mod derived;
 mod files;
 mod jobs;
 mod notices;
+pub mod rail;
 pub mod state;
 
 use std::collections::BTreeSet;
@@ -201,7 +202,8 @@ impl App {
         let from = (self.project_serial, project.revision, project.evidence_revision, today);
         if self.derived_from != Some(from) {
             self.derived_from = Some(from);
-            self.state.derived = Derived::default();
+            self.state.derived =
+                self.state.derived.again(&project.plan, &project.evidence, project.altered.len(), today);
         }
     }
 

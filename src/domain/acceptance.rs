@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{CandidateId, CriterionId, EvidenceId};
 
+pub mod defaults;
+pub mod judge;
+mod measure;
+pub mod show;
+
 /// The five stages, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Stage {
@@ -167,7 +172,7 @@ impl Verdict {
 }
 
 /// Why a verdict is what it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Why {
     /// The comparison says so.
     Compared,
@@ -186,13 +191,20 @@ pub enum Why {
     Skipped,
     /// It could not run: the absence or failure in words.
     CouldNotRun(String),
+    /// No run reached the brief's peak; both in requests a second.
+    BelowPeak {
+        /// Highest rate that was run.
+        reached: f64,
+        /// The brief's peak.
+        peak: f64,
+    },
     /// Only practice or replayed evidence exists.
     OnlyPractice,
     /// The only runs are invalid.
     OnlyInvalid,
     /// The threshold is not set: field of brief or promise.
     NoThreshold,
-    /// Changed since: what.
+    /// Changed since: what, as a name of `Text::name` ("brief", "driver_version").
     Changed(String),
 }
 

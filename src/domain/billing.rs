@@ -47,6 +47,20 @@ impl Category {
     /// Every category in table order.
     pub const ALL: [Self; 7] =
         [Self::Accelerator, Self::Host, Self::Storage, Self::Snapshot, Self::Network, Self::Support, Self::OneOff];
+
+    /// Its name for `Text::name` and for inputs of a figure.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Accelerator => "accelerator",
+            Self::Host => "host_share",
+            Self::Storage => "storage",
+            Self::Snapshot => "snapshot",
+            Self::Network => "network_traffic",
+            Self::Support => "support",
+            Self::OneOff => "one_off",
+        }
+    }
 }
 
 /// Whether a component has a price.

@@ -91,6 +91,19 @@ impl Boundary {
     /// Every boundary, in the order a list offers them.
     pub const ALL: [Self; 6] =
         [Self::Serverless, Self::Container, Self::Vm, Self::Dedicated, Self::Cluster, Self::ManagedApi];
+
+    /// Its name for `Text::name`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Serverless => "boundary_serverless",
+            Self::Vm => "boundary_vm",
+            Self::Container => "boundary_container",
+            Self::Dedicated => "boundary_dedicated",
+            Self::Cluster => "boundary_cluster",
+            Self::ManagedApi => "boundary_managed_api",
+        }
+    }
 }
 
 /// How long it is rented and how it ends.

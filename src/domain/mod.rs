@@ -24,6 +24,7 @@ pub mod load;
 pub mod mask;
 pub mod memory;
 pub mod money;
+pub mod questions;
 pub mod secret;
 pub mod seen;
 pub mod stats;

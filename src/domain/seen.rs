@@ -203,14 +203,23 @@ pub fn runs(evidence: &BTreeMap<EvidenceId, Sealed>, known: &BTreeMap<EvidenceId
     runs
 }
 
-/// What was seen of each candidate. Records that another one corrects are left out.
+/// All records, grouped.
+#[derive(Debug, Clone, Default)]
+pub struct Grouped {
+    /// What was seen of each candidate.
+    pub candidates: BTreeMap<CandidateId, Seen>,
+    /// What was seen on each host, in the order of the plan, whether it belongs to a candidate or not.
+    pub hosts: Vec<HostSeen>,
+}
+
+/// Groups all records by candidate and host. Records that another one corrects are left out.
 #[must_use]
-pub fn by_candidate(
+pub fn group(
     candidates: &[CandidateId],
     hosts: &[Host],
     evidence: &BTreeMap<EvidenceId, Sealed>,
     runs: &[Arc<Run>],
-) -> BTreeMap<CandidateId, Seen> {
+) -> Grouped {
     let corrected: BTreeSet<&EvidenceId> =
         evidence.values().filter_map(|sealed| sealed.record.supersedes.as_ref()).collect();
     let owner: BTreeMap<&HostId, &CandidateId> =
@@ -219,13 +228,16 @@ pub fn by_candidate(
         record.candidate.clone().or_else(|| record.host.as_ref().and_then(|host| owner.get(host).copied().cloned()))
     };
     let mut answers: BTreeMap<&HostId, Vec<Kept>> = BTreeMap::new();
-    let mut seen: BTreeMap<CandidateId, Seen> = candidates.iter().map(|id| (id.clone(), Seen::default())).collect();
+    let mut grouped = Grouped {
+        candidates: candidates.iter().map(|id| (id.clone(), Seen::default())).collect(),
+        hosts: Vec::with_capacity(hosts.len()),
+    };
     for sealed in evidence.values().filter(|sealed| !corrected.contains(&sealed.id)) {
         let kept = || Kept { id: sealed.id.clone(), record: Arc::clone(&sealed.record) };
         match (&sealed.record.source, &sealed.record.host) {
             (Source::Probe { .. } | Source::Pasted { .. }, Some(host)) => answers.entry(host).or_default().push(kept()),
             (Source::Manual { .. }, _) => {
-                if let Some(seen) = about(&sealed.record).and_then(|id| seen.get_mut(&id)) {
+                if let Some(seen) = about(&sealed.record).and_then(|id| grouped.candidates.get_mut(&id)) {
                     seen.manual.push(kept());
                 }
             }
@@ -233,21 +245,23 @@ pub fn by_candidate(
         }
     }
     for host in hosts {
-        if let Some(seen) = host.candidate.as_ref().and_then(|id| seen.get_mut(id)) {
-            let mut records = answers.remove(&host.id).unwrap_or_default();
-            newest_first(&mut records);
-            seen.hosts.push(HostSeen { host: host.id.clone(), records });
+        let mut records = answers.remove(&host.id).unwrap_or_default();
+        newest_first(&mut records);
+        let host_seen = HostSeen { host: host.id.clone(), records };
+        if let Some(seen) = host.candidate.as_ref().and_then(|id| grouped.candidates.get_mut(id)) {
+            seen.hosts.push(host_seen.clone());
         }
+        grouped.hosts.push(host_seen);
     }
     for run in runs.iter().rev().filter(|run| !corrected.contains(&run.id)) {
-        if let Some(seen) = about(&run.record).and_then(|id| seen.get_mut(&id)) {
+        if let Some(seen) = about(&run.record).and_then(|id| grouped.candidates.get_mut(&id)) {
             seen.runs.push(Arc::clone(run));
         }
     }
-    for seen in seen.values_mut() {
+    for seen in grouped.candidates.values_mut() {
         newest_first(&mut seen.manual);
     }
-    seen
+    grouped
 }
 
 fn newest_first(records: &mut [Kept]) {

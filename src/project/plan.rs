@@ -6,6 +6,7 @@ use crate::domain::acceptance::Criterion;
 use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
 use crate::domain::decision::Decision;
+use crate::domain::digest::sha256_hex;
 use crate::domain::host::Host;
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::load::LoadPlan;
@@ -92,6 +93,17 @@ impl Plan {
     #[must_use]
     pub fn candidate(&self, id: &CandidateId) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.id == *id)
+    }
+
+    /// SHA-256 of the plan's RON text without its signatures: what a signature is given on.
+    ///
+    /// Empty only when the plan cannot be written as RON, which a defect of the program alone can cause; an empty
+    /// digest is never that of a signed plan.
+    #[must_use]
+    pub fn unsigned_digest(&self) -> String {
+        let mut unsigned = self.clone();
+        unsigned.decision.signatures.clear();
+        ron::ser::to_string(&unsigned).map_or_else(|_| String::new(), |text| sha256_hex(text.as_bytes()))
     }
 
     /// The host with this id.

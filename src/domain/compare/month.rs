@@ -95,20 +95,6 @@ pub fn month_cost(billing: &[Component], term: &Term, month_hours: Decimal) -> M
     MonthCost { lines, total, lower_bound, coverage, stopped_day, month_hours }
 }
 
-/// Name of a category for `Text::name`.
-#[must_use]
-pub const fn category_name(category: Category) -> &'static str {
-    match category {
-        Category::Accelerator => "accelerator",
-        Category::Host => "host_share",
-        Category::Storage => "storage",
-        Category::Snapshot => "snapshot",
-        Category::Network => "network_traffic",
-        Category::Support => "support",
-        Category::OneOff => "one_off",
-    }
-}
-
 fn line(component: &Component, term: &Term, month_hours: Decimal) -> MonthLine {
     let amount = match &component.status {
         Status::Priced(rate) => match month_factor(rate.per, term, month_hours) {
@@ -187,7 +173,7 @@ fn total(
 
 /// The provider's words for a component, or the name of its category.
 fn component_words(line: &MonthLine) -> String {
-    if line.label.trim().is_empty() { category_name(line.category).to_owned() } else { line.label.clone() }
+    if line.label.trim().is_empty() { line.category.key().to_owned() } else { line.label.clone() }
 }
 
 fn input(component: &Component, line: &MonthLine, term: &Term, month_hours: Decimal) -> Option<Input> {
@@ -212,7 +198,7 @@ fn input(component: &Component, line: &MonthLine, term: &Term, month_hours: Deci
         formula,
         inputs,
         ..Input::leaf(
-            category_name(component.category),
+            component.category.key(),
             amount.show(),
             amount.currency.code(),
             Origin::Derived { from_measured: false },

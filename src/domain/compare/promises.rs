@@ -269,16 +269,22 @@ fn gpu_memory(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     row
 }
 
-/// Whether a card with this framebuffer is sold as this size.
+/// The least a card may hold that is sold as this size, bytes.
 ///
-/// What is sold as "80 GB" holds 80 GiB less what the driver and in-band ECC keep, at most 1/16: above its decimal size,
-/// below its binary one. A card outside that band is another card.
+/// What is sold as "80 GB" holds 80 GiB less what the driver and in-band ECC keep, at most 1/16. So a decimal size is
+/// the least itself, less rounding, and of a binary one 1/16 may be missing.
+#[must_use]
+pub fn lowest_gpu_memory(stated: StatedSize) -> f64 {
+    stated.bytes()
+        * match stated.unit {
+            SizeUnit::GB => 0.98,
+            SizeUnit::GiB => 0.93,
+        }
+}
+
+/// Whether a card with this framebuffer is sold as this size. A card that holds over a tenth more is another card.
 fn is_gpu_memory(stated: StatedSize, found_bytes: f64) -> bool {
-    let lowest = match stated.unit {
-        SizeUnit::GB => 0.98,
-        SizeUnit::GiB => 0.93,
-    };
-    (lowest..=1.10).contains(&(found_bytes / stated.bytes()))
+    (lowest_gpu_memory(stated)..=1.10 * stated.bytes()).contains(&found_bytes)
 }
 
 fn version(
@@ -430,21 +436,8 @@ fn boundary(promised: &Promised, look: &Look<'_>) -> PromiseRow {
         }
         _ => look.nothing(&facts, Tools::System),
     };
-    let stated = promised.boundary.map(|boundary| Shown::Word(boundary_name(boundary)));
+    let stated = promised.boundary.map(|boundary| Shown::Word(boundary.key()));
     look.row("boundary", stated, found, || promised.boundary != Some(Boundary::Dedicated) || values.is_empty())
-}
-
-/// Name of a boundary for `Text::name`.
-#[must_use]
-pub const fn boundary_name(boundary: Boundary) -> &'static str {
-    match boundary {
-        Boundary::Serverless => "boundary_serverless",
-        Boundary::Vm => "boundary_vm",
-        Boundary::Container => "boundary_container",
-        Boundary::Dedicated => "boundary_dedicated",
-        Boundary::Cluster => "boundary_cluster",
-        Boundary::ManagedApi => "boundary_managed_api",
-    }
 }
 
 fn short(number: f64) -> String {

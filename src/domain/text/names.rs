@@ -3,8 +3,6 @@
 use super::super::acceptance::{Metric, Stage};
 use super::super::billing::{Category, Per};
 use super::super::candidate::Boundary;
-use super::super::compare::month::category_name;
-use super::super::compare::promises::boundary_name;
 use super::super::decision::Action;
 use super::super::evidence::{Kind, Vantage};
 use super::super::load::{Arrivals, RunEnd, TokenSource};
@@ -54,13 +52,13 @@ impl Text {
     /// What is handed over.
     #[must_use]
     pub fn boundary(&self, boundary: Boundary) -> &str {
-        self.name(boundary_name(boundary))
+        self.name(boundary.key())
     }
 
     /// What a billing component pays for.
     #[must_use]
     pub fn category(&self, category: Category) -> &str {
-        self.name(category_name(category))
+        self.name(category.key())
     }
 
     /// The unit of a price ("per hour").
