@@ -1,11 +1,13 @@
 //! All waiting: jobs on a tokio runtime and on named threads. Gets a self-contained [`JobSpec`], gives back [`Event`]s.
 
+mod capture;
 pub mod clock;
 mod dialogs;
 pub mod event;
 pub mod files;
 pub mod host;
 pub mod job;
+mod local;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,20 @@
 //! Hosts over SSH: connections, bounded commands, the tunnel and the GPU sampler of a load run.
 
+mod config;
+#[cfg(feature = "desktop")]
+mod exec;
+pub mod known_hosts;
+#[cfg(feature = "desktop")]
+mod login;
+#[cfg(feature = "desktop")]
+mod pump;
+#[cfg(feature = "desktop")]
+mod secrets;
+#[cfg(feature = "desktop")]
+mod session;
+#[cfg(feature = "desktop")]
+mod socket;
+
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Instant;
