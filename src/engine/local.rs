@@ -13,6 +13,8 @@ use super::capture::Raw;
 
 /// The most that is kept of one stream, bytes.
 pub(super) const STREAM_CAP: usize = 4 << 20;
+/// The longest line of a command that is followed, and the most that is kept of its standard error, bytes.
+const LINE_CAP: usize = 64 << 10;
 /// How long we look for more output after the command is over or was killed: a grandchild may hold the pipe open.
 const AFTER_END: Duration = Duration::from_millis(300);
 /// How often the cancel flag and the deadline are looked at.
@@ -83,6 +85,59 @@ pub(super) fn run(mut command: Command, limits: Limits, cancel: &CancellationTok
     }
     let status = wait(&mut child);
     raw.ended = cut.unwrap_or_else(|| status.map_or(CommandEnd::Unknown, ended));
+    raw.took = started.elapsed();
+    raw
+}
+
+/// Runs a constant command that goes on until cancelled, and hands each line of its output to `line` until that says
+/// `false`. What it wrote to its standard error stands in the answer, up to the cap.
+pub(super) fn follow(command: &str, cancel: &CancellationToken, mut line: impl FnMut(&str) -> bool) -> Raw {
+    if cfg!(not(unix)) {
+        return Raw::refused("this computer has no POSIX shell");
+    }
+    let started = Instant::now();
+    let mut child = Command::new("/bin/sh");
+    child.arg("-c").arg(command).env("LC_ALL", "C");
+    child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    own_group(&mut child);
+    let mut child = match child.spawn() {
+        Ok(child) => child,
+        Err(error) => return Raw::refused(error.to_string()),
+    };
+    let (chunks, inbox) = sync_channel(16);
+    let readers = [
+        child.stdout.take().map(|pipe| read_pipe(pipe, false, chunks.clone())),
+        child.stderr.take().map(|pipe| read_pipe(pipe, true, chunks.clone())),
+    ];
+    drop(chunks);
+    let mut raw = Raw::refused("");
+    let mut is_stopped = !readers.iter().flatten().all(Result::is_ok);
+    while !is_stopped && !cancel.is_cancelled() {
+        match inbox.recv_timeout(TICK) {
+            Ok((true, chunk)) => {
+                keep(&mut raw, true, &chunk, LINE_CAP);
+            }
+            Ok((false, chunk)) => {
+                raw.stdout.extend_from_slice(&chunk);
+                while let Some(length) = raw.stdout.iter().position(|byte| *byte == b'\n') {
+                    let taken: Vec<u8> = raw.stdout.drain(..=length).collect();
+                    if !line(String::from_utf8_lossy(&taken).trim_end()) {
+                        is_stopped = true;
+                        break;
+                    }
+                }
+                is_stopped |= raw.stdout.len() > LINE_CAP;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let is_cut = is_stopped || cancel.is_cancelled();
+    if is_cut {
+        end_group(&mut child);
+    }
+    let status = wait(&mut child);
+    raw.ended = if is_cut { CommandEnd::Cancelled } else { status.map_or(CommandEnd::Unknown, ended) };
     raw.took = started.elapsed();
     raw
 }
@@ -212,13 +267,13 @@ fn signal_name(signal: i32) -> String {
 }
 
 #[cfg(unix)]
-fn own_group(command: &mut Command) {
+pub(super) fn own_group(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
     command.process_group(0);
 }
 
 #[cfg(not(unix))]
-fn own_group(_command: &mut Command) {}
+pub(super) fn own_group(_command: &mut Command) {}
 
 /// Ends the child and, on Unix, everything in its process group.
 pub(super) fn end_group(child: &mut Child) {
@@ -270,6 +325,18 @@ mod tests {
         let raw = shell("sleep 60", Limits::secs(60), &cancel);
         assert_eq!(raw.ended, CommandEnd::Cancelled);
         assert!(raw.took < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn lines_are_handed_over_as_they_come() {
+        let mut lines = Vec::new();
+        let raw = follow("while :; do echo 1; echo 2; sleep 0.01; done", &CancellationToken::new(), |line| {
+            lines.push(line.to_owned());
+            lines.len() < 5
+        });
+        assert_eq!((lines.join(""), raw.ended), ("12121".to_owned(), CommandEnd::Cancelled));
+        let raw = follow("echo no >&2; exit 9", &CancellationToken::new(), |_| true);
+        assert_eq!((raw.stderr.as_slice(), raw.ended), (&b"no\n"[..], CommandEnd::Exit(9)));
     }
 
     #[test]

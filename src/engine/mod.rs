@@ -8,6 +8,9 @@ pub mod files;
 pub mod host;
 pub mod job;
 mod local;
+#[cfg(feature = "desktop")]
+mod local_gpu;
+mod probing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -210,9 +213,13 @@ fn run(runtime: &tokio::runtime::Runtime, ctx: JobCtx, spec: JobSpec) {
 /// Where each kind of work is done.
 fn blocking(ctx: &JobCtx, spec: JobSpec) -> Outcome {
     match spec {
-        JobSpec::Probe { .. } | JobSpec::ReadOutput { .. } | JobSpec::ListSshAliases | JobSpec::Load(_) => {
-            Outcome::Failed(Failure::new(FailureKind::NotSupportedHere))
+        JobSpec::Probe { host, probes, stamp } => probing::probe_job(ctx, &host, &probes, &stamp),
+        JobSpec::ReadOutput { probe, source, exit, stamp } => probing::read_output(ctx, probe, &source, exit, &stamp),
+        JobSpec::ListSshAliases => {
+            ctx.emit_blocking(What::SshAliases(host::aliases(&ctx.ssh)));
+            Outcome::Done
         }
+        JobSpec::Load(_) => Outcome::Failed(Failure::new(FailureKind::NotSupportedHere)),
         JobSpec::Pick { picking, suggested } => dialogs::pick(ctx, picking, &suggested),
         spec => files::run(ctx, spec),
     }

@@ -29,7 +29,7 @@ const REQUEST_DENIED: i32 = -22;
 /// Runs a constant command to its end or to a limit.
 ///
 /// A connection that breaks is an answer too ([`CommandEnd::ConnectionLost`]); the session is then of no use any more.
-pub(super) fn run(session: &Session, command: &str, limits: Limits, cancel: &CancellationToken) -> Raw {
+pub(in crate::engine) fn run(session: &Session, command: &str, limits: Limits, cancel: &CancellationToken) -> Raw {
     let started = Instant::now();
     let Some(frame) = Frame::fresh() else { return Raw::refused("the operating system gave no random numbers") };
     let Some(script) = quote(&frame.script(command)) else { return Raw::refused("the command holds a NUL") };

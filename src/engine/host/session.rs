@@ -35,11 +35,11 @@ const KEY_TYPES: [&str; 6] = [
 ];
 
 /// The person behind the job, if there is one.
-pub(super) struct Person<'a> {
+pub(in crate::engine) struct Person<'a> {
     /// Cancels everything that waits.
-    pub(super) cancel: &'a CancellationToken,
+    pub(in crate::engine) cancel: &'a CancellationToken,
     /// Asks and waits; `None` when the job was cancelled. Without it nobody is asked.
-    pub(super) ask: Option<&'a dyn Fn(Question) -> Option<Reply>>,
+    pub(in crate::engine) ask: Option<&'a dyn Fn(Question) -> Option<Reply>>,
 }
 
 /// What a person answered.
@@ -62,28 +62,28 @@ impl Person<'_> {
 }
 
 /// A host that let us in. Dropping it closes the socket first, so that nothing waits for a dead peer.
-pub(super) struct Session {
+pub(in crate::engine) struct Session {
     /// The session, not blocking.
     pub(super) ssh: ssh2::Session,
     /// Its socket, for waiting and closing.
     pub(super) socket: Socket,
     /// The host's key.
-    pub(super) pin: KeyPin,
+    pub(in crate::engine) pin: KeyPin,
     /// The raw key.
     pub(super) key: Vec<u8>,
     /// A person accepted it just now.
-    pub(super) newly_accepted: bool,
+    pub(in crate::engine) newly_accepted: bool,
     /// The connection in one line, for show.
-    pub(super) line: String,
+    pub(in crate::engine) line: String,
     /// `user@host:port`.
-    pub(super) place: String,
+    pub(in crate::engine) place: String,
     /// Host and port under which the key is known.
     pub(super) key_name: (String, u16),
 }
 
 impl Session {
     /// Says good-bye; what it takes is bounded.
-    pub(super) fn goodbye(self) {
+    pub(in crate::engine) fn goodbye(self) {
         self.ssh.set_blocking(true);
         self.ssh.set_timeout(500);
         self.ssh.disconnect(Some(DisconnectCode::ByApplication), "done", None).ok();
@@ -97,7 +97,7 @@ impl Drop for Session {
 }
 
 /// Connects and logs in, asking the person for what is missing.
-pub(super) fn connect(setup: &Setup, host: &Host, target: &SshTarget, person: &Person<'_>) -> Result<Session, Stop> {
+pub(in crate::engine) fn connect(setup: &Setup, host: &Host, target: &SshTarget, person: &Person<'_>) -> Result<Session, Stop> {
     let wanted = Wanted::resolve(setup, target, host.pinned_key.clone(), person.cancel)?;
     open(setup, wanted, person, Until::LoggedIn)
 }

@@ -18,7 +18,7 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 
 /// Why something that was asked of a host did not come about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(in crate::engine) enum Stop {
     /// A person stopped it.
     Cancelled,
     /// It failed.

@@ -1,0 +1,332 @@
+//! Asking a host its probes, and reading outputs that were pasted: a raw answer becomes a sealed record.
+
+use chrono::{DateTime, FixedOffset};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::evidence::{
+    Captured, CommandEnd, PROGRAM, Record, Sealed, Source, VERSION, Vantage,
+};
+use crate::domain::facts::{AbsentKind, Device, Fact, Value, keys};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::host::{Host, Reach};
+use crate::probe::{self, Probe, Reading};
+use crate::project::store;
+
+use super::capture::Raw;
+use super::clock;
+use super::event::{Outcome, Progress, What};
+use super::job::{JobCtx, OutputSource, Stamp};
+use super::local::{self, Limits};
+
+/// The most that is read of a pasted or opened output, bytes.
+const OUTPUT_CAP: u64 = 8 << 20;
+/// Id of the probe whose answer is the host's clock.
+const CLOCK: &str = "clock";
+/// Id of the probe that asks NVML on this computer.
+const NVML: &str = "nvml";
+
+/// Asks a host these probes, in order, in one connection; without ids, those that are safe beside running work.
+pub(super) fn probe_job(ctx: &JobCtx, host: &Host, ids: &[&'static str], stamp: &Stamp) -> Outcome {
+    let ids = if ids.is_empty() { probe::DEFAULT } else { ids };
+    let mut probes = Vec::new();
+    for id in ids.iter().filter(|id| **id != NVML) {
+        match probe::find(id) {
+            Some(probe) => probes.push(probe),
+            None => return Outcome::Failed(Failure::new(FailureKind::UnknownProbe).with("id", id)),
+        }
+    }
+    let with_nvml = host.reach == Reach::ThisComputer && ids.iter().any(|id| *id == NVML || id.starts_with("gpu_"));
+    run_probes(ctx, host, &probes, with_nvml, stamp)
+}
+
+/// Asks these probes, and NVML where that is wanted and the host is this computer.
+fn run_probes(ctx: &JobCtx, host: &Host, probes: &[&Probe], with_nvml: bool, stamp: &Stamp) -> Outcome {
+    match &host.reach {
+        Reach::Ssh(target) => over_ssh(ctx, host, target, probes, stamp),
+        Reach::ThisComputer => {
+            let ask = |command: &str, limits, cancel: &CancellationToken| local::shell(command, limits, cancel);
+            let mut walk = Walk { ctx, stamp, n_probes: probes.len() + usize::from(with_nvml), n_done: 0, kept: 0 };
+            match walk.ask_all(probes, ask, &host.name) {
+                Outcome::Done if with_nvml => walk.nvml(),
+                outcome => outcome,
+            }
+        }
+        Reach::Pasted => {
+            Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", "a host without a connection"))
+        }
+    }
+}
+
+#[cfg(feature = "desktop")]
+fn over_ssh(
+    ctx: &JobCtx,
+    host: &Host,
+    target: &crate::domain::host::SshTarget,
+    probes: &[&Probe],
+    stamp: &Stamp,
+) -> Outcome {
+    use super::host::{Person, Stop, connect, run};
+    ctx.progress(Progress { step: "connect".to_owned(), share: Some(0.0), ..Progress::default() });
+    let ask = |question| ctx.ask_blocking(question);
+    let person = Person { cancel: &ctx.cancel, ask: Some(&ask) };
+    let session = match connect(&ctx.ssh, host, target, &person) {
+        Ok(session) => session,
+        Err(Stop::Cancelled) => return Outcome::Cancelled,
+        Err(Stop::Failed(failure)) => return Outcome::Failed(failure),
+    };
+    ctx.emit_blocking(What::Connected {
+        host: host.id.clone(),
+        key: session.pin.clone(),
+        newly_accepted: session.newly_accepted,
+        line: session.line.clone(),
+    });
+    let place = session.place.clone();
+    let mut walk = Walk { ctx, stamp, n_probes: probes.len(), n_done: 0, kept: 0 };
+    let outcome = walk.ask_all(probes, |command, limits, cancel| run(&session, command, limits, cancel), &place);
+    if outcome == Outcome::Done {
+        session.goodbye();
+    }
+    outcome
+}
+
+#[cfg(not(feature = "desktop"))]
+fn over_ssh(
+    _ctx: &JobCtx,
+    _host: &Host,
+    _target: &crate::domain::host::SshTarget,
+    _probes: &[&Probe],
+    _stamp: &Stamp,
+) -> Outcome {
+    let what = "SSH in a build without the desktop feature";
+    Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", what))
+}
+
+/// One walk through a host's probes.
+struct Walk<'a> {
+    ctx: &'a JobCtx,
+    stamp: &'a Stamp,
+    n_probes: usize,
+    n_done: usize,
+    kept: u64,
+}
+
+impl Walk<'_> {
+    /// Asks one after the other. What was sealed before a stop or a broken connection is kept.
+    fn ask_all(
+        &mut self,
+        probes: &[&Probe],
+        ask: impl Fn(&str, Limits, &CancellationToken) -> Raw,
+        place: &str,
+    ) -> Outcome {
+        for probe in probes {
+            self.show(probe.id);
+            let began = clock::now();
+            let raw = ask(probe.command, Limits::secs(probe.deadline_secs), &self.ctx.cancel);
+            let ended = clock::now();
+            if self.ctx.cancel.is_cancelled() {
+                return Outcome::Cancelled;
+            }
+            let captured = raw.captured(probe.command);
+            let is_lost = captured.ended == CommandEnd::ConnectionLost;
+            let mut reading = probe.read(&captured);
+            if probe.id == CLOCK {
+                reading.facts.extend(clock_offset(&captured, began.wall, ended.wall));
+            }
+            let source = Source::Probe { id: probe.id.to_owned(), parser: probe.parser };
+            if let Err(failure) = self.keep(source, Some(captured), reading, ended.wall) {
+                return Outcome::Failed(failure);
+            }
+            if is_lost {
+                let cause = format!("while it was asked \"{}\"", probe.command.lines().next().unwrap_or_default());
+                return Outcome::Failed(Failure::new(FailureKind::ConnectionLost).because(cause).at(place));
+            }
+        }
+        Outcome::Done
+    }
+
+    /// Asks NVML on this computer.
+    #[cfg(feature = "desktop")]
+    fn nvml(&mut self) -> Outcome {
+        use super::local_gpu;
+        self.show(NVML);
+        let reading = local_gpu::read();
+        let source = Source::Probe { id: local_gpu::ID.to_owned(), parser: local_gpu::PARSER };
+        match self.keep(source, None, reading, clock::now().wall) {
+            Ok(()) => Outcome::Done,
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    /// Without the desktop feature there is no NVML; the commands say the same.
+    #[cfg(not(feature = "desktop"))]
+    fn nvml(&mut self) -> Outcome {
+        Outcome::Done
+    }
+
+    fn show(&self, step: &str) {
+        let part = |n: usize| u32::try_from(n).map_or(0.0, f64::from);
+        let share = (self.n_probes > 0).then(|| part(self.n_done) / part(self.n_probes));
+        self.ctx.progress(Progress { step: step.to_owned(), share, kept: self.kept, ..Progress::default() });
+    }
+
+    fn keep(
+        &mut self,
+        source: Source,
+        captured: Option<Captured>,
+        reading: Reading,
+        taken_at: DateTime<FixedOffset>,
+    ) -> Result<(), Failure> {
+        seal(self.ctx, self.stamp, source, captured, reading, taken_at, String::new())?;
+        self.n_done += 1;
+        self.kept += 1;
+        self.show("");
+        Ok(())
+    }
+}
+
+/// Seals a record and hands it over.
+fn seal(
+    ctx: &JobCtx,
+    stamp: &Stamp,
+    source: Source,
+    captured: Option<Captured>,
+    reading: Reading,
+    taken_at: DateTime<FixedOffset>,
+    origin_note: String,
+) -> Result<(), Failure> {
+    let record = Record {
+        version: VERSION,
+        program: PROGRAM.to_owned(),
+        kind: stamp.kind,
+        source,
+        candidate: stamp.candidate.clone(),
+        host: stamp.host.clone(),
+        taken_at,
+        vantage: Vantage::OnHost,
+        brief_digest: stamp.brief_digest.clone(),
+        captured,
+        facts: reading.facts,
+        findings: reading.findings,
+        absent: reading.absent,
+        load: None,
+        supersedes: None,
+        origin_note,
+    };
+    let sealed = Sealed::seal(record).map_err(|error| Failure::new(FailureKind::Internal).because(error))?;
+    ctx.emit_blocking(What::Sealed(Box::new(sealed)));
+    Ok(())
+}
+
+/// Host clock minus ours, and half the round trip as its uncertainty.
+///
+/// The answer's first line holds seconds since 1970, as `date +%s.%N` prints them; a `date` without nanoseconds leaves a
+/// letter behind the point and a second of uncertainty more. No facts when there is no such line.
+fn clock_offset(captured: &Captured, began: DateTime<FixedOffset>, ended: DateTime<FixedOffset>) -> Vec<Fact> {
+    let line = captured.text_lines().next().unwrap_or_default().trim();
+    let (whole, fraction) = line.split_once('.').unwrap_or((line, ""));
+    let has_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if has_fraction { format!("{whole}.{fraction}") } else { whole.to_owned() };
+    let Ok(host_secs) = number.parse::<f64>() else { return Vec::new() };
+    if captured.exit() != Some(0) || !host_secs.is_finite() {
+        return Vec::new();
+    }
+    let round_trip = (ended - began).as_seconds_f64().max(0.0);
+    // Distances from our own start keep the digits that seconds since 1970 would lose.
+    let base = began.timestamp();
+    #[allow(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^53")]
+    let since_base = host_secs - base as f64;
+    let ours = f64::from(began.timestamp_subsec_nanos()) / 1e9 + round_trip / 2.0;
+    let (shift, resolution) = if has_fraction { (0.0, 0.0) } else { (0.5, 0.5) };
+    let round = |secs: f64| Value::Float((secs * 1e6).round() / 1e6);
+    let fact = |key, secs| Fact { device: Device::host(), key, value: Ok(round(secs)), unit: "s".into() };
+    vec![
+        fact(keys::CLOCK_OFFSET, since_base + shift - ours),
+        fact(keys::CLOCK_OFFSET_UNCERTAINTY, round_trip / 2.0 + resolution),
+    ]
+}
+
+/// Reads a pasted or opened output by a probe's parser and seals it.
+pub(super) fn read_output(
+    ctx: &JobCtx,
+    id: &'static str,
+    source: &OutputSource,
+    exit: Option<i32>,
+    stamp: &Stamp,
+) -> Outcome {
+    match read_output_now(ctx, id, source, exit, stamp) {
+        Ok(()) => Outcome::Done,
+        Err(failure) => Outcome::Failed(failure),
+    }
+}
+
+fn read_output_now(
+    ctx: &JobCtx,
+    id: &'static str,
+    source: &OutputSource,
+    exit: Option<i32>,
+    stamp: &Stamp,
+) -> Result<(), Failure> {
+    let probe = probe::find(id).ok_or_else(|| Failure::new(FailureKind::UnknownProbe).with("id", id))?;
+    let (name, bytes) = match source {
+        OutputSource::Text(text) => ("pasted text".to_owned(), text.clone().into_bytes()),
+        OutputSource::File(path) => {
+            let bytes = store::read_capped(path, OUTPUT_CAP)
+                .map_err(|error| Failure::new(FailureKind::FileUnreadable).because(error).at(path.display()))?;
+            // The name alone: where it lay on this computer is nobody's business.
+            (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes)
+        }
+    };
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > OUTPUT_CAP {
+        let cause = format!("more than {} MiB", OUTPUT_CAP >> 20);
+        return Err(Failure::new(FailureKind::OutputUnreadable).with("id", id).because(cause));
+    }
+    let raw = Raw { stdout: bytes, ended: exit.map_or(CommandEnd::Unknown, CommandEnd::Exit), ..Raw::refused("") };
+    let captured = raw.captured(&name);
+    let reading = probe.read(&captured);
+    if let Some(absent) = reading.absent.as_ref().filter(|absent| absent.kind == AbsentKind::Unreadable) {
+        return Err(Failure::new(FailureKind::OutputUnreadable)
+            .with("id", id)
+            .because(&absent.detail)
+            .at(&name)
+            .raw(captured.stdout));
+    }
+    let source = Source::Pasted { id: id.to_owned(), parser: probe.parser };
+    seal(ctx, stamp, source, Some(captured), reading, clock::now().wall, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn answer(stdout: &str, exit: i32) -> Captured {
+        Raw { stdout: stdout.into(), ended: CommandEnd::Exit(exit), ..Raw::refused("") }.captured("date +%s.%N")
+    }
+
+    #[test]
+    fn the_host_clock_against_ours() {
+        let began = DateTime::parse_from_rfc3339("2026-11-30T12:00:00.250+08:00").unwrap();
+        let ended = began + Duration::from_millis(500);
+        let facts = |offset: f64, uncertainty: f64| {
+            vec![
+                format!("host clock_offset {offset} s"),
+                format!("host clock_offset_uncertainty {uncertainty} s"),
+            ]
+        };
+        let base = began.timestamp();
+        for (text, exit, want) in [
+            (format!("{base}.500000000\n"), 0, facts(0.0, 0.25)),
+            (format!("{}.750000000\n", base + 2), 0, facts(2.25, 0.25)),
+            (format!("{}.500000\n", base - 10), 0, facts(-10.0, 0.25)),
+            (format!("{base}.N\n"), 0, facts(0.0, 0.75)),
+            (format!("{base}\n"), 0, facts(0.0, 0.75)),
+            (format!("{base}.5\n"), 1, vec![]),
+            ("no date\n".to_owned(), 0, vec![]),
+            (String::new(), 0, vec![]),
+        ] {
+            let got = clock_offset(&answer(&text, exit), began, ended);
+            assert_eq!(probe::lines(&got, &[]), want, "{text:?}");
+        }
+    }
+}
