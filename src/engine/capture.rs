@@ -76,7 +76,8 @@ pub(super) fn text_of(bytes: &[u8]) -> String {
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
     for c in text.trim().chars().take(300) {
-        let hides = c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let hides =
+            c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if hides { line.extend(c.escape_default()) } else { line.push(c) }
     }
     line

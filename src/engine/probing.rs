@@ -3,9 +3,7 @@
 use chrono::{DateTime, FixedOffset};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::evidence::{
-    Captured, CommandEnd, PROGRAM, Record, Sealed, Source, VERSION, Vantage,
-};
+use crate::domain::evidence::{Captured, CommandEnd, PROGRAM, Record, Sealed, Source, VERSION, Vantage};
 use crate::domain::facts::{AbsentKind, Device, Fact, Value, keys};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::host::{Host, Reach};
@@ -51,9 +49,7 @@ fn run_probes(ctx: &JobCtx, host: &Host, probes: &[&Probe], with_nvml: bool, sta
                 outcome => outcome,
             }
         }
-        Reach::Pasted => {
-            Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", "a host without a connection"))
-        }
+        Reach::Pasted => Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", "no_connection")),
     }
 }
 
@@ -97,8 +93,7 @@ fn over_ssh(
     _probes: &[&Probe],
     _stamp: &Stamp,
 ) -> Outcome {
-    let what = "SSH in a build without the desktop feature";
-    Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", what))
+    Outcome::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", "ssh_left_out"))
 }
 
 /// One walk through a host's probes.
@@ -309,10 +304,7 @@ mod tests {
         let began = DateTime::parse_from_rfc3339("2026-11-30T12:00:00.250+08:00").unwrap();
         let ended = began + Duration::from_millis(500);
         let facts = |offset: f64, uncertainty: f64| {
-            vec![
-                format!("host clock_offset {offset} s"),
-                format!("host clock_offset_uncertainty {uncertainty} s"),
-            ]
+            vec![format!("host clock_offset {offset} s"), format!("host clock_offset_uncertainty {uncertainty} s")]
         };
         let base = began.timestamp();
         for (text, exit, want) in [

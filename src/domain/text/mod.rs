@@ -157,9 +157,16 @@ impl Text {
     /// A failure in words: headline, hint line, place.
     #[must_use]
     pub fn failure(&self, failure: &Failure) -> ShownFailure {
-        let (what, hint) = self.failures.get(&failure.kind).map_or((String::new(), String::new()), |words| {
-            (fill(&words.what, &failure.values), fill(&words.hint, &failure.values))
-        });
+        // A "what" may be one of the names; any other text stays as it is.
+        let values: Vec<(&'static str, String)> = failure
+            .values
+            .iter()
+            .map(|(name, value)| (*name, if *name == "what" { self.name(value).to_owned() } else { value.clone() }))
+            .collect();
+        let (what, hint) = self
+            .failures
+            .get(&failure.kind)
+            .map_or((String::new(), String::new()), |words| (fill(&words.what, &values), fill(&words.hint, &values)));
         ShownFailure { what, hint, at: failure.at.clone() }
     }
 

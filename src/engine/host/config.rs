@@ -130,8 +130,7 @@ pub(super) fn resolve(setup: &Setup, target: &SshTarget, cancel: &CancellationTo
 
 /// Names reach the command line of `ssh`, files and messages: only what a host or user name can consist of passes.
 fn acceptable(name: &str) -> Result<(), Failure> {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'%' | b'@' | b'-');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'%' | b'@' | b'-');
     if name.is_empty() || name.len() > 255 || name.starts_with('-') || !name.bytes().all(is_plain) {
         return Err(Failure::new(FailureKind::HostNameRefused).with("name", one_line(name)));
     }
@@ -446,9 +445,11 @@ mod tests {
     fn the_configuration_fills_what_is_open() {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config");
-        std::fs::write(&config, "Host gpu\n HostName 10.1.2.3\n Port 2201\n User ubuntu\n ProxyJump bastion\n").unwrap();
+        std::fs::write(&config, "Host gpu\n HostName 10.1.2.3\n Port 2201\n User ubuntu\n ProxyJump bastion\n")
+            .unwrap();
         let setup = Setup { config: Some(config) };
-        let target = SshTarget { address: "gpu".into(), port: Some(22022), jump: Some("other".into()), ..SshTarget::default() };
+        let target =
+            SshTarget { address: "gpu".into(), port: Some(22022), jump: Some("other".into()), ..SshTarget::default() };
         let resolved = resolve(&setup, &target, &CancellationToken::new()).unwrap();
         assert_eq!(
             (resolved.host_name.as_str(), resolved.port, resolved.user.as_str(), resolved.jump.as_deref()),

@@ -202,8 +202,7 @@ impl<'a> Running<'a> {
             Unmet::Refused(why) => CommandEnd::Refused(why),
             Unmet::Lost => CommandEnd::ConnectionLost,
         };
-        let mut channel =
-            patiently(session, until, Some(cancel), || session.ssh.channel_session()).map_err(ended)?;
+        let mut channel = patiently(session, until, Some(cancel), || session.ssh.channel_session()).map_err(ended)?;
         patiently(session, until, Some(cancel), || channel.exec(command)).map_err(ended)?;
         Ok(Self { session, channel, stdout: Vec::new(), stderr: Vec::new(), kept: Vec::new() })
     }

@@ -36,8 +36,8 @@ pub fn check(files: &[&str], host: &str, port: u16, key_type: &str, key: &[u8]) 
     let name = lookup_name(host, port);
     // Revocation counts under either name: a key that somebody took back is not to be trusted on another port.
     let plain = lookup_name(host, 22);
-    let is_revoked = lines()
-        .any(|line| line.mark == Mark::Revoked && line.key == key && (line.names(&name) || line.names(&plain)));
+    let is_revoked =
+        lines().any(|line| line.mark == Mark::Revoked && line.key == key && (line.names(&name) || line.names(&plain)));
     if is_revoked {
         return KeyCheck::Revoked;
     }
@@ -241,7 +241,12 @@ mod tests {
             ("negation of the bare name", format!("!gpu.example,[gpu.example]:2222 {a}"), 2222, KeyCheck::Known),
             ("revoked", format!("@revoked gpu.example {a}"), 22, KeyCheck::Revoked),
             ("revoked and good", format!("gpu.example {a}\n@revoked * {a}"), 22, KeyCheck::Revoked),
-            ("revoked without port", format!("[gpu.example]:2222 {a}\n@revoked gpu.example {a}"), 2222, KeyCheck::Revoked),
+            (
+                "revoked without port",
+                format!("[gpu.example]:2222 {a}\n@revoked gpu.example {a}"),
+                2222,
+                KeyCheck::Revoked,
+            ),
             ("another key revoked", format!("gpu.example {a}\n@revoked * {b}"), 22, KeyCheck::Known),
             ("authority", format!("@cert-authority *.example {a}"), 22, KeyCheck::Unknown),
             ("unknown marker", format!("@new gpu.example {a}"), 22, KeyCheck::Unknown),
@@ -283,7 +288,9 @@ mod tests {
 
     #[test]
     fn types_known_for_a_host() {
-        let text = format!("[h]:22 {KEY_A}\n[h]:7 {KEY_RSA}\n[h]:7 {KEY_B}\n[h]:7 {KEY_A}\n@revoked h ssh-dss AAAAB3NzaC1kc3M=");
+        let text = format!(
+            "[h]:22 {KEY_A}\n[h]:7 {KEY_RSA}\n[h]:7 {KEY_B}\n[h]:7 {KEY_A}\n@revoked h ssh-dss AAAAB3NzaC1kc3M="
+        );
         assert_eq!(known_types(&[&text], "h", 7), ["ssh-rsa", "ssh-ed25519"]);
         assert_eq!(known_types(&[&text], "g", 7), Vec::<String>::new());
     }

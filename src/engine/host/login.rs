@@ -351,8 +351,7 @@ struct Prompter<'a> {
 impl<'a> Prompter<'a> {
     fn new<'b: 'a>(login: &'a mut Login<'b>) -> Self {
         let place = login.resolved.place();
-        let remembered =
-            login.answers.password.clone().or_else(|| secrets::recall(&Wanted::Password(place.clone())));
+        let remembered = login.answers.password.clone().or_else(|| secrets::recall(&Wanted::Password(place.clone())));
         Self {
             ssh: login.ssh,
             person: login.person,

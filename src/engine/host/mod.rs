@@ -25,9 +25,9 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::failure::Failure;
 #[cfg(not(feature = "desktop"))]
 use crate::domain::failure::FailureKind;
-use crate::domain::failure::Failure;
 use crate::domain::host::{Host, SshTarget};
 use crate::domain::load::GpuSample;
 
@@ -89,8 +89,7 @@ impl Tunnel {
         _target: &SshTarget,
         _port: u16,
     ) -> Result<Self, Failure> {
-        let what = "SSH in a build without the desktop feature";
-        Err(Failure::new(FailureKind::NotSupportedHere).with("what", what))
+        Err(Failure::new(FailureKind::NotSupportedHere).with("what", "ssh_left_out"))
     }
 
     /// The port on 127.0.0.1 of this computer.

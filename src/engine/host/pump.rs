@@ -177,10 +177,7 @@ fn idle(outer: &Session, local: &Socket, inbound: &Carrying, outbound: &Carrying
     use super::socket::{Want, wait_fds};
     // Room on the channel may be missing though the socket has some: then the host's word about it is waited for.
     let socket_is_full = outer.ssh.block_directions() != ssh2::BlockDirections::Inbound;
-    let host = Want {
-        read: inbound.is_empty() || !outbound.is_empty(),
-        write: !outbound.is_empty() && socket_is_full,
-    };
+    let host = Want { read: inbound.is_empty() || !outbound.is_empty(), write: !outbound.is_empty() && socket_is_full };
     let ours = Want { read: outbound.is_empty(), write: !inbound.is_empty() };
     wait_fds(&[(outer.socket.as_fd(), host), (local.as_fd(), ours)], TICK);
 }

@@ -69,7 +69,7 @@ fn over_ssh(
     _cancel: &CancellationToken,
     _take: &mut dyn FnMut(&str) -> bool,
 ) -> Result<Raw, Failure> {
-    Err(Failure::new(FailureKind::NotSupportedHere).with("what", "SSH in a build without the desktop feature"))
+    Err(Failure::new(FailureKind::NotSupportedHere).with("what", "ssh_left_out"))
 }
 
 /// Why there are no more samples.
@@ -85,8 +85,9 @@ fn why_ended(raw: &Raw) -> Failure {
             let cause = said.map_or_else(|| format!("code {code}"), |said| format!("code {code}: {said}"));
             Failure::new(FailureKind::CommandRefused).because(format!("\"nvidia-smi\" ended with {cause}"))
         }
-        (_, said) => Failure::new(FailureKind::CommandRefused)
-            .because(said.unwrap_or_else(|| "\"nvidia-smi\" ended".to_owned())),
+        (_, said) => {
+            Failure::new(FailureKind::CommandRefused).because(said.unwrap_or_else(|| "\"nvidia-smi\" ended".to_owned()))
+        }
     }
 }
 

@@ -97,7 +97,12 @@ impl Drop for Session {
 }
 
 /// Connects and logs in, asking the person for what is missing.
-pub(in crate::engine) fn connect(setup: &Setup, host: &Host, target: &SshTarget, person: &Person<'_>) -> Result<Session, Stop> {
+pub(in crate::engine) fn connect(
+    setup: &Setup,
+    host: &Host,
+    target: &SshTarget,
+    person: &Person<'_>,
+) -> Result<Session, Stop> {
     let wanted = Wanted::resolve(setup, target, host.pinned_key.clone(), person.cancel)?;
     open(setup, wanted, person, Until::LoggedIn)
 }
@@ -139,7 +144,7 @@ impl Wanted {
         }
         let resolved = resolved?;
         if resolved.has_proxy_command && resolved.jump.is_none() {
-            return Err(unsupported("ProxyCommand", &resolved.asked));
+            return Err(unsupported("proxy_command", &resolved.asked));
         }
         let known_hosts = resolved.known_hosts_texts();
         Ok(Self { resolved, auth: target.auth.clone(), pinned, accepted: None, is_jump: false, known_hosts })
@@ -174,7 +179,10 @@ fn unsupported(what: &str, place: &str) -> Stop {
 enum Ended {
     Stopped(Stop),
     /// The key is unknown; a person has to look at it.
-    AskKey { pin: KeyPin, other_types: Vec<KeyPin> },
+    AskKey {
+        pin: KeyPin,
+        other_types: Vec<KeyPin>,
+    },
     /// The connection went away while a person was asked; the answer is remembered.
     Again(Failure),
 }
@@ -193,7 +201,8 @@ impl From<Failure> for Ended {
 
 /// Opens the connection; anew after a person was asked about the key, so that no server waits for a person.
 fn open(setup: &Setup, mut wanted: Wanted, person: &Person<'_>, until: Until) -> Result<Session, Stop> {
-    let mut last = Failure::new(FailureKind::ConnectionLost).at(wanted.resolved.place());
+    let mut last =
+        Failure::new(FailureKind::ConnectionLost).because("it was opened too often").at(wanted.resolved.place());
     let mut answers = login::Answers::default();
     for _ in 0..ATTEMPTS {
         match attempt(setup, &wanted, person, until, &mut answers) {
@@ -275,9 +284,9 @@ fn reach(setup: &Setup, wanted: &Wanted, person: &Person<'_>) -> Result<Socket, 
         return socket::connect(host, port, CONNECT_LIMIT, person.cancel, &resolved.place()).map(Socket::Tcp);
     };
     if wanted.is_jump || jump.contains(',') {
-        return Err(unsupported("more than one jump host", &resolved.asked));
+        return Err(unsupported("several_jump_hosts", &resolved.asked));
     }
-    let target = jump_target(jump).ok_or_else(|| unsupported("ProxyJump", &resolved.asked))?;
+    let target = jump_target(jump).ok_or_else(|| unsupported("jump_host_unreadable", &resolved.asked))?;
     let mut outer = Wanted::resolve(setup, &target, None, person.cancel)?;
     outer.pinned = secrets::jump_key(&outer.resolved.host_place());
     outer.is_jump = true;

@@ -93,10 +93,8 @@ pub(super) fn wait_fds(fds: &[(std::os::fd::BorrowedFd<'_>, Want)], limit: Durat
         read | write
     };
     let mut polled: Vec<PollFd<'_>> = fds.iter().map(|(fd, want)| PollFd::new(fd, flags(want))).collect();
-    let limit = Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    };
+    let limit =
+        Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() };
     if poll(&mut polled, Some(&limit)).is_err() {
         // A signal, at most; the caller looks again either way.
         std::thread::sleep(Duration::from_millis(1));
@@ -211,9 +209,8 @@ impl Watchdog {
         let shared =
             Arc::new(Watched { state: Mutex::new(state), changed: Condvar::new(), expired: AtomicBool::new(false) });
         let (socket, cancel, watched) = (socket.try_clone()?, cancel.clone(), Arc::clone(&shared));
-        let thread = std::thread::Builder::new()
-            .name("watchdog".to_owned())
-            .spawn(move || watched.watch(&socket, &cancel))?;
+        let thread =
+            std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || watched.watch(&socket, &cancel))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

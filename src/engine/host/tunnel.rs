@@ -104,8 +104,8 @@ fn forward(
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     local::own_group(&mut command);
     let mut child = command.spawn().map_err(|error| {
-        let what = format!("a tunnel without the program \"ssh\" ({error})");
-        Attempt::Failed(Failure::new(FailureKind::NotSupportedHere).with("what", what))
+        let failure = Failure::new(FailureKind::NotSupportedHere).with("what", "tunnel_without_ssh").because(error);
+        Attempt::Failed(failure)
     })?;
     let said = Said::listen(&mut child);
     let mut forward = Forward { child, _folder: folder, port: local };
@@ -202,11 +202,12 @@ fn answers(
 ) -> std::io::Result<()> {
     let files: Vec<PathBuf> = match &target.auth {
         Auth::KeyFile(file) => vec![expand_home(file)],
-        Auth::Auto => config::resolve(setup, target, cancel).map(|resolved| resolved.identity_files).unwrap_or_default(),
+        Auth::Auto => {
+            config::resolve(setup, target, cancel).map(|resolved| resolved.identity_files).unwrap_or_default()
+        }
         Auth::Agent | Auth::Password => Vec::new(),
     };
-    let passphrase =
-        files.iter().find_map(|file| secrets::recall(&Wanted::Passphrase(file.display().to_string())));
+    let passphrase = files.iter().find_map(|file| secrets::recall(&Wanted::Passphrase(file.display().to_string())));
     let password = secrets::recall(&Wanted::Password(checked.place.clone()));
     if cfg!(not(unix)) || (passphrase.is_none() && password.is_none()) {
         command.args(["-o", "BatchMode=yes"]);
@@ -311,7 +312,6 @@ impl Folder {
         options.open(&path)?.write_all(text.as_bytes())?;
         Ok(path)
     }
-
 }
 
 impl Drop for Folder {
