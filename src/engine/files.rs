@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::evidence::Sealed;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::project::store::{self, AUTOSAVE_FILE, EVIDENCE_FOLDER, PLAN_FILE};
 
@@ -109,7 +110,7 @@ pub(super) fn run(ctx: &JobCtx, spec: JobSpec) -> Outcome {
 fn work(ctx: &JobCtx, spec: JobSpec) -> Result<(), Failure> {
     match spec {
         JobSpec::Keep { folder, sealed } => {
-            store::keep(&folder, &sealed)?;
+            keep(&folder, &sealed)?;
             ctx.emit_blocking(What::Kept(sealed.id.clone()));
         }
         JobSpec::Open { folder, mode } => ctx.emit_blocking(What::Opened(Box::new(open(&folder, mode)?))),
@@ -118,7 +119,7 @@ fn work(ctx: &JobCtx, spec: JobSpec) -> Result<(), Failure> {
             let mut kept = Vec::with_capacity(evidence.len());
             // Records first: a plan on disk never speaks of a record that is not.
             for sealed in &evidence {
-                store::keep(&folder, sealed)?;
+                keep(&folder, sealed)?;
                 kept.push(sealed.id.clone());
             }
             store::save_plan(&folder, &plan, revision)?;
@@ -149,6 +150,16 @@ fn work(ctx: &JobCtx, spec: JobSpec) -> Result<(), Failure> {
         other => return Err(Failure::new(FailureKind::Internal).because(format!("{other:?} is no file job"))),
     }
     Ok(())
+}
+
+/// Keeps a record; what a load run gathered on its way to it is then no longer needed.
+fn keep(folder: &Path, sealed: &Sealed) -> Result<(), Failure> {
+    store::keep(folder, sealed)?;
+    let part = folder.join(EVIDENCE_FOLDER).join(format!("{}.part", sealed.id.0));
+    match std::fs::remove_file(&part) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(&part, error)),
+        _ => Ok(()),
+    }
 }
 
 fn unwritable(path: &Path, error: std::io::Error) -> Failure {

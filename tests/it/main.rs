@@ -14,6 +14,7 @@
 )]
 #![allow(missing_docs, unreachable_pub, reason = "a test module has no users outside this binary")]
 
+mod app;
 mod house;
 mod model_import;
 mod store;
