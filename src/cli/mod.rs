@@ -1,6 +1,7 @@
 //! The program without a window, for scripts: every verb has `--json`, prints failures on standard error, and leaves
 //! with 2 for wrong use or unreadable input.
 
+mod check;
 pub mod out;
 mod verify;
 
@@ -40,6 +41,8 @@ struct Args {
 /// What can be done without a window.
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Print every criterion's verdict; leave with 0 only when each passes or is waived.
+    Check(check::CheckArgs),
     /// Hold every evidence record against its id and name those that were altered.
     Verify(verify::VerifyArgs),
 }
@@ -92,6 +95,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Asked {
 pub fn run(headless: Headless) -> ExitCode {
     let text = Text::of(headless.language);
     let done = match headless.verb {
+        Verb::Check(args) => check::run(&args, text),
         Verb::Verify(args) => verify::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))

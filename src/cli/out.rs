@@ -52,6 +52,12 @@ pub fn visible(text: &str) -> String {
     })
 }
 
+/// The same for a text of several lines, whose line ends stay.
+#[must_use]
+pub fn visible_lines(text: &str) -> String {
+    text.lines().map(visible).collect::<Vec<_>>().join("\n")
+}
+
 /// Rows as columns two spaces apart. Widths count characters, wide (Chinese) ones twice.
 #[must_use]
 pub fn columns(rows: &[Vec<String>]) -> String {

@@ -67,6 +67,8 @@ pub enum FailureKind {
     ProjectReadOnly,
     /// The folder chosen for saving holds another project.
     ProjectExists,
+    /// No candidate of the project has this name: `name`.
+    CandidateUnknown,
     /// The folder holds no project.
     NotAProject,
     /// Saving failed; the last good file stands.

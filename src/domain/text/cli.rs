@@ -4,6 +4,10 @@ words! {
     /// Command line.
     CliText {
         title,
+        check_demonstration,
+        check_no_criteria,
+        check_nobody_named,
+        check_waived,
         verify_missing,
         verify_total,
     }
