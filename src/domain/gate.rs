@@ -230,40 +230,8 @@ fn acceptance(brief: &Brief) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::brief::{Model, Precision, Slo};
+    use crate::domain::fixture::brief as full;
     use crate::domain::text::Language;
-
-    fn full() -> Brief {
-        Brief {
-            outcome: "Answer support questions in chat".into(),
-            model: Model {
-                name: "Qwen2.5-7B-Instruct".into(),
-                revision: "a09a354".into(),
-                parameters: Some(7_615_616_512),
-                layers: Some(28),
-                hidden: Some(3584),
-                heads: Some(28),
-                kv_heads: Some(4),
-                head_dim: Some(128),
-                vocab: Some(152_064),
-            },
-            precision: Some(Precision::Bf16),
-            context_tokens: Some(8192),
-            mean_rate: Some(2.6),
-            peak_rate: Some(8.0),
-            input_tokens: Lengths { mean: Some(700), p95: Some(2400) },
-            output_tokens: Lengths { mean: Some(240), p95: Some(560) },
-            slo: Slo { ttft_p95_ms: Some(500.0), itl_p95_ms: Some(50.0), error_share: Some(0.005), ..Slo::default() },
-            acceptance: AcceptRule::MinChars(1),
-            golden_prompts: Some(40),
-            data_boundary: "Never outside EU regions".into(),
-            must_persist: "Chat log".into(),
-            owner: "ML platform team".into(),
-            budget_month: Some("1500.00 USD".parse().unwrap()),
-            stop_rule: "Ends on 31 March".into(),
-            ..Brief::default()
-        }
-    }
 
     #[test]
     fn sixteen_fields_in_four_groups() {

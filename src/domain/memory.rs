@@ -347,3 +347,86 @@ const fn runtime(n_gpus: u32) -> f64 {
 fn brief_gap(field: &'static str) -> Gap {
     Gap::new(GapKind::BriefField).with("field", field)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture;
+    use crate::domain::units::{SizeUnit, StatedSize};
+
+    fn candidate(gpus: u32, gib: f64) -> Candidate {
+        let mut candidate = fixture::candidate("c1", Vec::new(), None);
+        candidate.promised.gpu_count = Some(gpus);
+        candidate.promised.gpu_memory = Some(StatedSize { number: gib, unit: SizeUnit::GiB });
+        candidate
+    }
+
+    fn gib(bytes: f64) -> String {
+        format::fixed(bytes / GIB, 2)
+    }
+
+    #[test]
+    fn parts_of_a_7b_model_by_hand() {
+        // Weights 7,615,616,512 × 2 B. KV 2 × 28 × 4 × 128 × 2 B = 56 KiB a token, × 8,192 × 64 = 28 GiB. Sampler
+        // 12 × 1,024 × 152,064 B on a large card, 12 × 256 × 152,064 B on a small one.
+        let brief = fixture::brief();
+        for (name, gpus, memory, want, capacity, fit) in [
+            ("one large card", 1, 80.0, ["14.19", "28.00", "1.74", "0.65", "27.42"], 126, Fit::Fits),
+            ("two cards", 2, 48.0, ["7.09", "14.00", "0.44", "1.60", "20.07"], 155, Fit::Fits),
+            ("eight cards keep one head each", 8, 24.0, ["1.77", "7.00", "0.44", "4.00", "8.39"], 140, Fit::Fits),
+            ("one small card", 1, 24.0, ["14.19", "28.00", "0.44", "0.65", "−21.67"], 14, Fit::TooManyRequests),
+            ("too small for the weights", 1, 16.0, ["14.19", "28.00", "0.44", "0.65", "−28.87"], 0, Fit::DoesNotFit),
+        ] {
+            let figure = estimate(&brief, &candidate(gpus, memory), 64, 8192).unwrap();
+            let Parts { weights, kv, activations, runtime, free } = figure.value.parts;
+            assert_eq!([weights, kv, activations, runtime, free].map(gib), want, "{name}");
+            assert_eq!((figure.value.capacity, figure.value.fit), (capacity, fit), "{name}");
+            assert_eq!(figure.origin, Origin::Predicted, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let card = candidate(1, 80.0);
+        type Case = (fn(&mut Brief), &'static str);
+        let cases: [Case; 5] = [
+            (|b| b.model.parameters = None, "parameters"),
+            (|b| b.precision = None, "precision"),
+            (|b| b.model.layers = None, "layers"),
+            (|b| b.model.kv_heads = None, "kv_heads"),
+            (|b| b.model.head_dim = None, "head_dim"),
+        ];
+        for (change, field) in cases {
+            let mut brief = fixture::brief();
+            change(&mut brief);
+            assert_eq!(estimate(&brief, &card, 1, 1).unwrap_err(), brief_gap(field));
+        }
+        let mut unstated = candidate(1, 80.0);
+        unstated.promised.gpu_memory = None;
+        let gap = estimate(&fixture::brief(), &unstated, 1, 1).unwrap_err();
+        assert_eq!(gap, Gap::new(GapKind::NotStated).with("field", "gpu_memory"));
+    }
+
+    #[test]
+    fn in_flight_follows_the_limits() {
+        let mut brief = fixture::brief();
+        // 8 req/s × (0.5 s + 240 × 0.05 s).
+        assert_eq!(in_flight_at_peak(&brief), Some(100));
+        brief.slo.e2e_p95_ms = Some(8_000.0);
+        assert_eq!(in_flight_at_peak(&brief), Some(64));
+        brief.peak_rate = None;
+        assert_eq!(in_flight_at_peak(&brief), None);
+    }
+
+    #[test]
+    fn the_curve_is_straight_and_covers_need_and_capacity() {
+        let curve = curve(&fixture::brief(), &candidate(1, 80.0)).unwrap().value;
+        let last = curve.points.last().unwrap();
+        assert_eq!((curve.points.len(), last.in_flight), (17, 157));
+        for point in &curve.points {
+            assert!((point.kv_full - f64::from(point.in_flight) * 57_344.0 * 8_192.0).abs() < 1.0);
+            assert!(point.kv_mean.unwrap() <= point.kv_p95.unwrap() && point.kv_p95.unwrap() <= point.kv_full);
+        }
+        assert_eq!(gib(curve.pool + curve.fixed), gib(curve.limit));
+    }
+}

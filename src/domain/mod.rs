@@ -14,6 +14,8 @@ pub mod evidence;
 pub mod facts;
 pub mod failure;
 pub mod figure;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod format;
 pub mod gate;
 pub mod host;

@@ -210,21 +210,23 @@ struct Rated<'a> {
 /// A step that passes above one that failed is luck, and so is one repeat of a level of which another failed.
 fn steps_within<'a>(points: &'a [StepPoint], slo: &Slo) -> Result<Vec<Rated<'a>>, Gap> {
     let mut within = Vec::new();
-    let mut first_beyond = f64::INFINITY;
+    let mut first_beyond: Option<f64> = None;
     let mut unjudged = None;
     for point in points.iter().filter(|point| step::is_whole(point)) {
         let Some(rate) = step::rate(point) else { continue };
         match step::kept(point, slo) {
             Kept::Within => within.push(Rated { point, rate }),
-            Kept::Beyond(_) => first_beyond = first_beyond.min(rate),
+            Kept::Beyond(_) => first_beyond = Some(first_beyond.map_or(rate, |first| first.min(rate))),
             Kept::Unjudged(gap) => unjudged = Some(gap),
         }
     }
-    within.retain(|step| step.rate < first_beyond && !step::is_same_rate(step.rate, first_beyond));
+    if let Some(beyond) = first_beyond {
+        within.retain(|step| step.rate < beyond && !step::is_same_rate(step.rate, beyond));
+    }
     within.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     match (within.is_empty(), unjudged) {
         (false, _) => Ok(within),
-        (true, Some(gap)) if first_beyond.is_infinite() => Err(gap),
+        (true, Some(gap)) if first_beyond.is_none() => Err(gap),
         (true, _) => Err(Gap::new(GapKind::NoStepWithinSlo)),
     }
 }
@@ -489,4 +491,284 @@ fn exact(value: f64) -> Option<BigRational> {
 #[must_use]
 pub fn to_f64(count: &BigRational) -> f64 {
     count.to_f64().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::billing::{Category, Component, Per, Status};
+    use crate::domain::curve::Summary;
+    use crate::domain::fixture::{self, Fates, component, invalid, of_kind, priced, run, step};
+
+    fn shown(answer: &Answer<Exact>) -> String {
+        match answer {
+            Ok(figure) => figure.value.show_significant(4),
+            Err(gap) => format!("{:?} {:?}", gap.kind, gap.values),
+        }
+    }
+
+    fn interval(answer: &Answer<Exact>) -> [String; 2] {
+        let (low, high) = answer.as_ref().unwrap().interval.clone().unwrap();
+        [low.show_significant(4), high.show_significant(4)]
+    }
+
+    /// Three offers for the same chat. A: one large card in a virtual machine. B: a dedicated machine by the month.
+    /// C: a small card that carries 2 req/s.
+    fn offers() -> [(Candidate, Vec<StepPoint>); 3] {
+        use Category::{Accelerator, Network, OneOff, Snapshot, Storage, Support};
+        let included = |id, category| component(id, category, Status::Included);
+        let a = vec![
+            priced(1, Accelerator, "2.89 USD", Per::Hour, "1"),
+            priced(2, Storage, "0.08 USD", Per::GbMonth, "500"),
+            priced(3, Snapshot, "0.05 USD", Per::GbMonth, "100"),
+            priced(4, Network, "0.09 USD", Per::Gb, "180"),
+            included(5, Support),
+        ];
+        let b = vec![
+            priced(1, Accelerator, "1150 USD", Per::Month, "1"),
+            included(2, Storage),
+            included(3, Snapshot),
+            included(4, Network),
+            priced(5, Support, "60 USD", Per::Month, "1"),
+            priced(6, OneOff, "90 USD", Per::Once, "1"),
+        ];
+        let c = vec![
+            priced(1, Accelerator, "0.44 USD", Per::Hour, "1"),
+            priced(2, Storage, "0.10 USD", Per::GbMonth, "200"),
+            component(3, Snapshot, Status::NotApplicable),
+            priced(4, Network, "0.02 USD", Per::Gb, "180"),
+        ];
+        let at_8_a = Fates { sent: 7_200, late: 22, rejected: 41, failed: 0 };
+        let at_12_a = Fates { sent: 10_800, late: 301, rejected: 41, failed: 0 };
+        let at_8_b = Fates { sent: 7_200, late: 106, rejected: 45, failed: 2 };
+        let at_10_b = Fates { sent: 9_000, late: 3_000, rejected: 45, failed: 2 };
+        let at_2_c = Fates { sent: 1_800, late: 27, rejected: 9, failed: 0 };
+        let at_3_c = Fates { sent: 2_700, late: 2_000, rejected: 9, failed: 0 };
+        [
+            (
+                fixture::candidate("a", a, Some(0)),
+                vec![step(0, 8.0, 210.0, 20.0, at_8_a), step(1, 12.0, 480.0, 30.0, at_12_a)],
+            ),
+            (
+                fixture::candidate("b", b, Some(6)),
+                vec![step(0, 8.0, 388.0, 35.8, at_8_b), step(1, 10.0, 900.0, 48.0, at_10_b)],
+            ),
+            (
+                fixture::candidate("c", c, None),
+                vec![step(0, 2.0, 410.0, 44.0, at_2_c), step(1, 3.0, 2_600.0, 80.0, at_3_c)],
+            ),
+        ]
+    }
+
+    #[test]
+    fn three_offers_side_by_side() {
+        let brief = fixture::brief();
+        let want = [
+            ("2,170.90", 1, "99.12", "6,773,013", "0.3205", ["0.3199", "0.3213"], "0.07109", "77.6", "22/41/0"),
+            ("1,225.00", 1, "97.88", "6,687,603", "0.1832", ["0.1826", "0.1839"], "0.05953", "66.8", "106/45/2"),
+            ("1,379.20", 4, "98.00", "6,696,144", "0.2060", ["0.2048", "0.2076"], "0.06694", "66.8", "27/9/0"),
+        ];
+        for ((candidate, points), want) in offers().into_iter().zip(want) {
+            let runs = [Arc::new(run("e1", &brief, 0, points))];
+            let cost = cost_per_accepted(&brief, &candidate, &runs, false);
+            let carried = cost.carried.as_ref().unwrap();
+            let accepted = &carried.accepted_month.as_ref().unwrap().value;
+            let asides = &carried.explaining;
+            let got = (
+                cost.month_total.as_ref().unwrap().value.show(),
+                carried.units,
+                format::fixed(carried.share.value * 100.0, 2),
+                format::group_thousands(&round_to_places(accepted, 0)),
+                shown(&cost.per_thousand),
+                interval(&cost.per_thousand),
+                shown(&cost.full_use_per_thousand),
+                asides.idle.as_ref().unwrap().text().to_owned(),
+                [&asides.late, &asides.rejected, &asides.failed].map(Aside::text).join("/"),
+            );
+            let (total, units, share, accepted, thousand, bounds, full_use, idle, fates) = want;
+            let want = (
+                total.to_owned(),
+                units,
+                share.to_owned(),
+                accepted.to_owned(),
+                thousand.to_owned(),
+                bounds.map(str::to_owned),
+                full_use.to_owned(),
+                idle.to_owned(),
+                fates.to_owned(),
+            );
+            assert_eq!(got, want, "{}", candidate.name);
+        }
+    }
+
+    #[test]
+    fn a_million_tokens_and_the_budget() {
+        let brief = fixture::brief();
+        let [a, b, _] = offers();
+        let cost = |(candidate, points): (Candidate, Vec<StepPoint>)| {
+            cost_per_accepted(&brief, &candidate, &[Arc::new(run("e1", &brief, 0, points))], false)
+        };
+        // 0.18317… USD a thousand requests of 240 tokens each.
+        assert_eq!(shown(&cost(b.clone()).per_million_tokens), "0.7632");
+        assert_eq!(cost(b).over_budget, None);
+        assert_eq!(cost(a).over_budget.unwrap().show(), "670.90");
+    }
+
+    #[test]
+    fn which_step_stands_for_the_peak() {
+        let many = Fates { sent: 1_000, ..Fates::default() };
+        let ok = |idx, rate| step(idx, rate, 100.0, 20.0, many);
+        let slow = |idx, rate| step(idx, rate, 900.0, 20.0, many);
+        let few = |idx, rate| {
+            let mut point = ok(idx, rate);
+            point.ttft = point.ttft.map(|ttft| Summary { n: 50, p95: None, p95_interval: None, ..ttft });
+            point
+        };
+        let stopped = |idx, rate| {
+            let mut point = ok(idx, rate);
+            point.counts.causes.insert("cancelled".into(), 3);
+            point
+        };
+        type Want = Result<(usize, StepChoice, u32), GapKind>;
+        let cases: [(&str, Vec<StepPoint>, Want); 12] = [
+            ("at the peak", vec![ok(0, 4.0), ok(1, 8.0), slow(2, 10.0)], Ok((1, StepChoice::AtPeak, 1))),
+            ("within one per cent", vec![ok(0, 7.95), ok(1, 12.0)], Ok((0, StepChoice::AtPeak, 1))),
+            ("the lowest above", vec![ok(0, 6.0), ok(1, 10.0), ok(2, 12.0)], Ok((1, StepChoice::AbovePeak, 1))),
+            (
+                "below it in two units",
+                vec![ok(0, 2.0), ok(1, 6.0), slow(2, 8.0)],
+                Ok((1, StepChoice::HighestWithinSlo, 2)),
+            ),
+            ("the newest repeat", vec![ok(0, 8.0), ok(1, 8.0)], Ok((1, StepChoice::AtPeak, 1))),
+            ("one repeat failed", vec![ok(0, 4.0), ok(1, 8.0), slow(2, 8.0)], Ok((0, StepChoice::HighestWithinSlo, 2))),
+            (
+                "luck above a failure",
+                vec![ok(0, 4.0), slow(1, 6.0), ok(2, 8.0)],
+                Ok((0, StepChoice::HighestWithinSlo, 2)),
+            ),
+            (
+                "a stopped step says nothing",
+                vec![ok(0, 4.0), stopped(1, 8.0)],
+                Ok((0, StepChoice::HighestWithinSlo, 2)),
+            ),
+            ("all too slow", vec![slow(0, 1.0)], Err(GapKind::NoStepWithinSlo)),
+            ("too few samples", vec![few(0, 8.0)], Err(GapKind::TooFewSamples)),
+            ("few above a failure", vec![slow(0, 1.0), few(1, 8.0)], Err(GapKind::NoStepWithinSlo)),
+            ("no step", vec![], Err(GapKind::NoStepWithinSlo)),
+        ];
+        let brief = fixture::brief();
+        for (name, points, want) in cases {
+            let got = carried(&brief, &run("e1", &brief, 0, points))
+                .map(|carried| (carried.basis.step_idx, carried.basis.choice, carried.units))
+                .map_err(|gap| gap.kind);
+            assert_eq!(got, want, "{name}");
+        }
+    }
+
+    #[test]
+    fn concurrency_counts_by_what_was_achieved() {
+        let brief = fixture::brief();
+        let mut point = step(0, 8.2, 100.0, 20.0, Fates { sent: 8_200, ..Fates::default() });
+        point.arrivals = Arrivals::Concurrency;
+        point.level = 64.0;
+        let carried = carried(&brief, &run("e1", &brief, 0, vec![point])).unwrap();
+        assert_eq!((carried.basis.choice, carried.units), (StepChoice::AbovePeak, 1));
+        assert!((carried.basis.rate - 8.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_a_valid_run_that_may_count() {
+        let brief = fixture::brief();
+        let of = |id: &str, minute| {
+            run(id, &brief, minute, vec![step(0, 8.0, 100.0, 20.0, Fates { sent: 1_000, ..Fates::default() })])
+        };
+        let other = |mut run: Run| {
+            run.plan.slo.ttft_p95_ms = Some(900.0);
+            run
+        };
+        // Newest first.
+        type Want = Result<&'static str, GapKind>;
+        let cases: [(&str, Vec<Run>, bool, Want); 9] = [
+            ("none", vec![], false, Err(GapKind::NoRun)),
+            ("the newest", vec![of("new", 9), of("old", 1)], false, Ok("new")),
+            ("the newest valid", vec![invalid(of("new", 9)), of("old", 1)], false, Ok("old")),
+            ("only invalid", vec![invalid(of("new", 9))], false, Err(GapKind::InvalidRun)),
+            ("only practice", vec![of_kind(of("p", 9), Kind::Practice)], false, Err(GapKind::OnlyPractice)),
+            ("practice in a demonstration", vec![of_kind(of("p", 9), Kind::Practice)], true, Ok("p")),
+            ("real before newer practice", vec![of_kind(of("p", 9), Kind::Practice), of("r", 1)], true, Ok("r")),
+            (
+                "an invalid real run is not hidden by practice",
+                vec![of_kind(of("p", 9), Kind::Practice), invalid(of("r", 1))],
+                true,
+                Err(GapKind::InvalidRun),
+            ),
+            ("under other limits", vec![other(of("new", 9)), of("old", 1)], false, Err(GapKind::OtherLimits)),
+        ];
+        let (candidate, _) = &offers()[1];
+        for (name, runs, is_demonstration, want) in cases {
+            let runs: Vec<Arc<Run>> = runs.into_iter().map(Arc::new).collect();
+            let cost = cost_per_accepted(&brief, candidate, &runs, is_demonstration);
+            let got = cost.carried.map(|carried| carried.basis.evidence.0).map_err(|gap| gap.kind);
+            assert_eq!(got, want.map(str::to_owned), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_cost_without_its_inputs_says_what_is_missing() {
+        let (candidate, points) = offers().into_iter().nth(1).unwrap();
+        let nothing = vec![step(0, 8.0, 100.0, 20.0, Fates { sent: 1_000, rejected: 1_000, ..Fates::default() })];
+        type Case = (&'static str, fn(&mut Brief), fn(&mut Vec<Component>), GapKind);
+        let cases: [Case; 5] = [
+            ("no price", |_| (), Vec::clear, GapKind::NoPrice),
+            ("no mean rate", |b| b.mean_rate = None, |_| (), GapKind::BriefField),
+            ("no peak", |b| b.peak_rate = None, |_| (), GapKind::BriefField),
+            ("no limit", |b| b.slo = Slo::default(), |_| (), GapKind::NoSlo),
+            (
+                "an unknown price",
+                |_| (),
+                |lines| lines.push(component(9, Category::Network, Status::Unknown)),
+                GapKind::UnknownPrice,
+            ),
+        ];
+        for (name, change, bill, want) in cases {
+            let (mut brief, mut candidate) = (fixture::brief(), candidate.clone());
+            change(&mut brief);
+            bill(&mut candidate.billing);
+            let runs = [Arc::new(run("e1", &brief, 0, points.clone()))];
+            let cost = cost_per_accepted(&brief, &candidate, &runs, false);
+            assert_eq!(cost.per_request.unwrap_err().kind, want, "{name}");
+        }
+        // Every answer was wrong: neither free nor infinitely dear.
+        let brief = fixture::brief();
+        let mut points = nothing;
+        points[0].ttft = points[0].ttft.map(|ttft| Summary { n: 1_000, ..ttft });
+        let cost = cost_per_accepted(&brief, &candidate, &[Arc::new(run("e1", &brief, 0, points))], false);
+        assert_eq!(cost.month_total.unwrap().value.show(), "1,225.00");
+        for answer in [&cost.per_request, &cost.per_thousand, &cost.per_million_tokens, &cost.full_use_per_thousand] {
+            assert_eq!(answer.as_ref().unwrap_err().kind, GapKind::NothingAccepted);
+        }
+    }
+
+    #[test]
+    fn the_trace_leads_to_the_run() {
+        let brief = fixture::brief();
+        let (candidate, points) = offers().into_iter().nth(1).unwrap();
+        let cost = cost_per_accepted(&brief, &candidate, &[Arc::new(run("e1", &brief, 0, points))], false);
+        let figure = cost.per_thousand.unwrap();
+        let inputs: Vec<_> = figure.inputs.iter().map(|input| (input.name, input.value.as_str())).collect();
+        assert_eq!(
+            inputs,
+            [
+                ("month_one_unit", "1,225.00"),
+                ("units", "1"),
+                ("requests_month", "6,832,800"),
+                ("accepted_share", "97.88"),
+            ]
+        );
+        assert_eq!(figure.evidence, [EvidenceId("e1".into())]);
+        assert_eq!(figure.origin, Origin::Derived { from_measured: true });
+        for input in &figure.inputs {
+            assert!(figure.formula.contains(input.name), "{}", input.name);
+        }
+    }
 }

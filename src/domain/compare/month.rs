@@ -247,3 +247,118 @@ fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_ho
     let inputs = going_on().filter_map(|(line, component)| input(component, line, term, month_hours));
     Ok(Figure::derived(day, "sum of components that go on × 24 ÷ month_hours", inputs.collect()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture::{component, priced};
+
+    fn cost(billing: &[Component], months: Option<u32>) -> MonthCost {
+        month_cost(billing, &Term { months, ..Term::default() }, Decimal::from(730))
+    }
+
+    fn shown(answer: &Answer<Exact>) -> Result<String, (GapKind, String)> {
+        answer
+            .as_ref()
+            .map(|figure| figure.value.show())
+            .map_err(|gap| (gap.kind, gap.values.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")))
+    }
+
+    #[test]
+    fn every_unit_once_and_exact() {
+        use Category::{Accelerator, Network, OneOff, Storage, Support};
+        for (name, component, months, want) in [
+            ("hours", priced(1, Accelerator, "2.89 USD", Per::Hour, "1"), None, "2,109.70"),
+            ("hours of four GPUs", priced(1, Accelerator, "0.44 USD", Per::Hour, "4"), None, "1,284.80"),
+            ("kept", priced(1, Storage, "0.08 USD", Per::GbMonth, "500"), None, "40.00"),
+            ("a month", priced(1, Support, "60 USD", Per::Month, "1"), None, "60.00"),
+            ("moved", priced(1, Network, "0.09 USD", Per::Gb, "180"), None, "16.20"),
+            ("once over six months", priced(1, OneOff, "90 USD", Per::Once, "1"), Some(6), "15.00"),
+            ("a third is not lost", priced(1, OneOff, "1 USD", Per::Once, "3"), Some(9), "0.33"),
+            ("no minor unit", priced(1, Accelerator, "150 JPY", Per::Hour, "1"), None, "109,500"),
+            ("free is a price", priced(1, Accelerator, "0 USD", Per::Hour, "1"), None, "0.00"),
+        ] {
+            let month = cost(&[component], months);
+            assert_eq!(shown(&month.total), Ok(want.to_owned()), "{name}");
+            assert_eq!(month.lower_bound, None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_never_zero() {
+        use Category::{Accelerator, Network, OneOff, Storage};
+        let gpu = || priced(1, Accelerator, "1 USD", Per::Hour, "1");
+        let setup = || priced(2, OneOff, "90 USD", Per::Once, "1");
+        for (name, billing, months, want, lower) in [
+            ("nothing at all", vec![], None, (GapKind::NoPrice, ""), None),
+            ("all included", vec![component(1, Storage, Status::Included)], None, (GapKind::NoPrice, ""), None),
+            (
+                "an unknown part",
+                vec![gpu(), component(2, Network, Status::Unknown)],
+                None,
+                (GapKind::UnknownPrice, "network_traffic"),
+                Some("730.00"),
+            ),
+            ("one-off without a term", vec![gpu(), setup()], None, (GapKind::NoTerm, "one_off"), Some("730.00")),
+            ("one-off of an open end", vec![gpu(), setup()], Some(0), (GapKind::NoTerm, "one_off"), Some("730.00")),
+            (
+                "two currencies",
+                vec![gpu(), priced(2, Storage, "1 EUR", Per::Month, "1")],
+                None,
+                (GapKind::TwoCurrencies, "USD EUR"),
+                None,
+            ),
+        ] {
+            let month = cost(&billing, months);
+            assert_eq!(shown(&month.total), Err((want.0, want.1.to_owned())), "{name}");
+            assert_eq!(month.lower_bound.map(|lower| lower.show()).as_deref(), lower, "{name}");
+        }
+    }
+
+    #[test]
+    fn coverage_counts_every_component() {
+        let month = cost(
+            &[
+                priced(1, Category::Accelerator, "1 USD", Per::Hour, "1"),
+                component(2, Category::Storage, Status::Included),
+                component(3, Category::Network, Status::Unknown),
+                component(4, Category::Snapshot, Status::NotApplicable),
+            ],
+            None,
+        );
+        assert_eq!(month.coverage, Coverage { priced: 1, included: 1, unknown: 1, not_applicable: 1 });
+    }
+
+    #[test]
+    fn what_goes_on_while_stopped() {
+        let gpu =
+            |goes_on| Component { when_stopped: goes_on, ..priced(1, Category::Accelerator, "1 USD", Per::Hour, "1") };
+        let disk = || priced(2, Category::Storage, "73 USD", Per::Month, "1");
+        for (name, billing, want) in [
+            ("the disk alone", vec![gpu(Some(false)), disk()], Ok("2.40")),
+            ("both", vec![gpu(Some(true)), disk()], Ok("26.40")),
+            ("nothing", vec![gpu(Some(false))], Ok("0.00")),
+            ("nobody said", vec![gpu(None), disk()], Err((GapKind::NotStated, "when_stopped accelerator"))),
+            (
+                "an unknown price goes on",
+                vec![gpu(Some(false)), component(2, Category::Network, Status::Unknown)],
+                Err((GapKind::UnknownPrice, "network_traffic")),
+            ),
+        ] {
+            let want = want.map(str::to_owned).map_err(|(kind, values)| (kind, values.to_owned()));
+            assert_eq!(shown(&cost(&billing, None).stopped_day), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_trace_names_every_input() {
+        let month = cost(&[priced(1, Category::Accelerator, "2.89 USD", Per::Hour, "1")], None);
+        let figure = month.total.unwrap();
+        let [line] = figure.inputs.as_slice() else { panic!("one component, one input") };
+        assert_eq!((line.name, line.value.as_str(), line.unit.as_str()), ("accelerator", "2,109.70", "USD"));
+        assert_eq!(line.formula, "price × quantity × month_hours");
+        let leaves: Vec<_> = line.inputs.iter().map(|input| (input.name, input.value.as_str())).collect();
+        assert_eq!(leaves, [("price", "2.89"), ("quantity", "1"), ("month_hours", "730")]);
+        assert_eq!(figure.origin, Origin::Derived { from_measured: false });
+    }
+}

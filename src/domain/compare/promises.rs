@@ -448,3 +448,177 @@ fn short(number: f64) -> String {
 fn decimal_size(bytes: f64) -> String {
     if bytes >= 1e12 { format!("{} TB", format::fixed(bytes / 1e12, 2)) } else { format!("{} GB", short(bytes / 1e9)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture::{answer, candidate, host, kept_as, unread};
+
+    fn promised() -> Promised {
+        let gib = |number| Some(StatedSize { number, unit: SizeUnit::GiB });
+        let gb = |number| Some(StatedSize { number, unit: SizeUnit::GB });
+        Promised {
+            boundary: Some(Boundary::Dedicated),
+            gpu_model: Some("L40S".into()),
+            gpu_count: Some(2),
+            gpu_memory: gb(48.0),
+            driver: Some("550".into()),
+            cuda: Some("12.4".into()),
+            vcpu: Some(32),
+            ram: gib(128.0),
+            disk: gb(2_000.0),
+            disk_kind: Some("NVMe".into()),
+            network_gbit: Some(10.0),
+            os_image: Some("Ubuntu 22.04".into()),
+            ipv4: Some(true),
+            ipv6: Some(false),
+            region: Some("EU".into()),
+        }
+    }
+
+    const GPUS: [&str; 6] = [
+        "gpu:0 name NVIDIA L40S",
+        "gpu:1 name NVIDIA L40S",
+        "gpu:0 memory_total 46068",
+        "gpu:1 memory_total 46068",
+        "host driver_version 550.54.15",
+        "host cuda_version 12.4",
+    ];
+    const SYSTEM: [&str; 9] = [
+        "host cpus 32",
+        "host memory_total 128000",
+        "disk:nvme0n1 size 1920000000000",
+        "disk:nvme0n1 disk_kind NVMe",
+        "nic:eth0 speed 25000",
+        "nic:eth0 ipv4 203.0.113.7/24",
+        "nic:eth0 ipv6 fe80::1",
+        "host os Ubuntu 22.04.4 LTS",
+        "host hypervisor !none",
+    ];
+
+    fn found(promised: Promised, records: Vec<Kept>) -> Vec<(&'static str, Agreement, String)> {
+        let mut candidate = candidate("c1", Vec::new(), None);
+        candidate.promised = promised;
+        let rows = rows(&candidate, &[host(records)], Reading::Best);
+        rows.into_iter()
+            .map(|row| {
+                let found = match row.found {
+                    Ok(Shown::Text(shown)) => shown,
+                    Ok(Shown::Word(word)) => word.to_owned(),
+                    Err(why) => format!("{why:?}"),
+                };
+                (row.field, row.agreement, found)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn everything_as_promised_but_what_cannot_be_seen() {
+        let got = found(promised(), vec![answer("e1", "gpu_detail", 1, &GPUS), answer("e2", "system", 2, &SYSTEM)]);
+        let want = [
+            ("region", Agreement::NotFound, "NotVisible"),
+            ("gpu_count", Agreement::Match, "2"),
+            ("gpu_model", Agreement::Match, "NVIDIA L40S"),
+            ("gpu_memory", Agreement::Match, "45.0 GiB"),
+            ("driver", Agreement::Match, "550.54.15"),
+            ("cuda", Agreement::Match, "12.4"),
+            ("vcpu", Agreement::Match, "32"),
+            ("ram", Agreement::Match, "125.0 GiB"),
+            ("disk", Agreement::Match, "1.92 TB"),
+            ("disk_kind", Agreement::Match, "NVMe"),
+            ("network", Agreement::Match, "25 Gbit/s"),
+            ("os_image", Agreement::Match, "Ubuntu 22.04.4 LTS"),
+            ("ipv4", Agreement::Match, "public_address"),
+            ("ipv6", Agreement::Match, "no_public_address"),
+            ("boundary", Agreement::Match, "no_hypervisor"),
+        ];
+        assert_eq!(got, want.map(|(field, agreement, found)| (field, agreement, found.to_owned())));
+    }
+
+    #[test]
+    fn mismatches_come_first() {
+        let gpus = [
+            "gpu:0 name NVIDIA L40",
+            "gpu:0 memory_total 23034",
+            "host driver_version 535.1",
+            "host cuda_version 12.2",
+        ];
+        let system = [
+            "host cpus 16",
+            "host memory_total 64000",
+            "disk:sda size 500000000000",
+            "disk:sda disk_kind SSD",
+            "nic:eth0 speed 1000",
+            "nic:eth0 ipv4 10.0.0.4/24",
+            "nic:eth0 ipv6 2001:db8::1/64",
+            "host os Debian GNU/Linux 12 (bookworm)",
+            "host hypervisor KVM",
+        ];
+        let got = found(promised(), vec![answer("e1", "gpu_detail", 1, &gpus), answer("e2", "system", 2, &system)]);
+        let (mismatches, rest) = got.split_at(13);
+        assert!(mismatches.iter().all(|(_, agreement, _)| *agreement == Agreement::Mismatch), "{mismatches:?}");
+        assert_eq!(
+            rest,
+            [
+                // Behind a translating gateway the host does not see its public IPv4.
+                ("ipv4", Agreement::NotFound, "NotVisible".to_owned()),
+                ("region", Agreement::NotFound, "NotVisible".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_not_found_says_why() {
+        let no_driver = || unread("e1", "gpu_detail", 1, AbsentKind::NoDriver, "nvidia-smi");
+        let no_device = || unread("e1", "gpu_detail", 1, AbsentKind::NoDevices, "nvidia-smi");
+        let only = |promised: Promised, records: Vec<Kept>| found(promised, records).remove(0);
+        let one = Promised { gpu_count: Some(1), ..Promised::default() };
+        let count = |records: Vec<Kept>| {
+            found(one.clone(), records).into_iter().find(|(field, ..)| *field == "gpu_count").unwrap()
+        };
+        assert_eq!(count(vec![]).2, "NeverAsked");
+        assert!(count(vec![no_driver()]).2.contains("NoDriver"));
+        assert_eq!(count(vec![no_device()]), ("gpu_count", Agreement::Mismatch, "0".to_owned()));
+        // The newest answer counts, though an older one knew more.
+        let older = answer("e0", "gpu_detail", 0, &GPUS);
+        assert_eq!(count(vec![older, no_device()]).2, "0");
+        // What the offer does not say is a question, whatever was found.
+        let unstated = only(Promised::default(), vec![answer("e1", "gpu_detail", 1, &GPUS)]);
+        assert_eq!(unstated, ("gpu_count", Agreement::NotStated, "2".to_owned()));
+    }
+
+    #[test]
+    fn replayed_answers_give_way_to_real_ones() {
+        let mut candidate = candidate("c1", Vec::new(), None);
+        candidate.promised.gpu_count = Some(2);
+        let replay = || kept_as(answer("replay", "gpu_list", 9, &GPUS), Kind::Replay);
+        let real = || answer("real", "gpu_list", 1, &["gpu:0 name NVIDIA L40S"]);
+        for (name, records, reading, want) in [
+            ("replay alone", vec![replay()], Reading::Best, Some(Kind::Replay)),
+            ("replay proves nothing", vec![replay()], Reading::RealOnly, None),
+            ("real though older", vec![replay(), real()], Reading::Best, Some(Kind::Real)),
+        ] {
+            let rows = rows(&candidate, &[host(records)], reading);
+            let row = rows.iter().find(|row| row.field == "gpu_count").unwrap();
+            assert_eq!(row.kind, want, "{name}");
+        }
+    }
+
+    #[test]
+    fn card_sizes_as_they_are_sold() {
+        // Framebuffers as the driver reports them, MiB.
+        for (name, mib, number, unit, want) in [
+            ("H100 80GB", 81_559.0, 80.0, SizeUnit::GB, true),
+            ("A100 80GB", 81_920.0, 80.0, SizeUnit::GB, true),
+            ("H200", 143_771.0, 141.0, SizeUnit::GB, true),
+            ("L40S with ECC", 46_068.0, 48.0, SizeUnit::GB, true),
+            ("L40S in GiB", 46_068.0, 48.0, SizeUnit::GiB, true),
+            ("T4", 15_360.0, 16.0, SizeUnit::GB, true),
+            ("RTX 4090", 24_564.0, 24.0, SizeUnit::GB, true),
+            ("half a card", 40_960.0, 80.0, SizeUnit::GB, false),
+            ("another card", 81_559.0, 40.0, SizeUnit::GB, false),
+        ] {
+            assert_eq!(is_gpu_memory(StatedSize { number, unit }, mib * MIB), want, "{name}");
+        }
+    }
+}
