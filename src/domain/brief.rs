@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
+use super::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
 use super::money::Money;
 
 /// The written workload. A field that nobody filled in is `None`; it is never a default that looks like an answer.
@@ -82,6 +83,16 @@ impl Default for Brief {
 #[must_use]
 pub fn brief_digest(brief: &Brief) -> Option<String> {
     ron::ser::to_string(brief).ok().map(|text| super::digest::sha256_hex(text.as_bytes()))
+}
+
+/// Requests of a day at the mean rate.
+///
+/// # Errors
+/// The gap `BriefField` without a mean rate.
+pub fn requests_a_day(brief: &Brief) -> Answer<f64> {
+    let mean = brief.mean_rate.ok_or_else(|| Gap::new(GapKind::BriefField).with("field", "mean_rate"))?;
+    let inputs = vec![Input::leaf("mean_rate", mean.to_string(), "req/s", Origin::Declared)];
+    Ok(Figure::derived(mean * 86_400.0, "mean_rate × 86,400", inputs))
 }
 
 /// Mean and 95th percentile of a length, in tokens.
@@ -194,4 +205,18 @@ pub enum AcceptRule {
     MinChars(u32),
     /// Checked outside, described in words; every completed answer counts here and reports say so.
     External(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_86_400_seconds() {
+        let brief = Brief { mean_rate: Some(2.6), ..Brief::default() };
+        let figure = requests_a_day(&brief).unwrap();
+        assert!((figure.value - 224_640.0).abs() < 1e-6);
+        assert_eq!(figure.origin, Origin::Derived { from_measured: false });
+        assert_eq!(requests_a_day(&Brief::default()), Err(Gap::new(GapKind::BriefField).with("field", "mean_rate")));
+    }
 }

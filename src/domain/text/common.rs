@@ -42,5 +42,6 @@ words! {
         stderr,
         nothing_printed,
         dismiss,
+        list_comma,
     }
 }

@@ -45,4 +45,8 @@ pub fn inspector(_screen: Screen, _ui: &mut Ui, _state: &State, _text: &Text, _o
 
 /// Draws a layer that belongs to a step (add a host, paste an output, sign, waive, attest, set up a load run), with
 /// `widgets::dialog`. Layers of the shell are drawn by the shell.
-pub fn layer(_layer: Layer, _ui: &mut Ui, _state: &State, _text: &Text, _out: &mut Vec<Command>) {}
+pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
+    if layer == Layer::ImportModel {
+        brief::import_ui(ui, state, text, out);
+    }
+}

@@ -213,6 +213,51 @@ impl<'a> Field<'a> {
         )
     }
 
+    /// An exact decimal within `range`, both ends included. Empty is `None`.
+    pub fn decimal_within(
+        self,
+        ui: &mut Ui,
+        text: &Text,
+        range: std::ops::RangeInclusive<Decimal>,
+        value: &mut Option<Decimal>,
+    ) -> bool {
+        self.parsed(
+            ui,
+            value,
+            |value| group_thousands(&value.to_string()),
+            |typed| {
+                let number = parse_decimal(&plain_digits(typed)).map_err(|_not_decimal| not_a_number(text, typed))?;
+                if range.contains(&number) {
+                    Ok(number)
+                } else {
+                    Err(out_of_range(text, &range.start().to_string(), &range.end().to_string()))
+                }
+            },
+        )
+    }
+
+    /// A share, typed and shown as per cent from 0 to 100 with six decimals at most. Empty is `None`.
+    pub fn share(mut self, ui: &mut Ui, text: &Text, value: &mut Option<f64>) -> bool {
+        if self.unit.is_empty() {
+            self.unit = "%";
+        }
+        self.parsed(
+            ui,
+            value,
+            // Rounded, or 0.07 would read 7.000000000000001.
+            |share| shown_number((share * 1e8).round() / 1e6),
+            |typed| {
+                let number: f64 = plain_digits(typed)
+                    .parse()
+                    .ok()
+                    .filter(|number: &f64| number.is_finite())
+                    .ok_or_else(|| not_a_number(text, typed))?;
+                in_range(text, number, &(0.0..=100.0))?;
+                Ok(number / 100.0)
+            },
+        )
+    }
+
     /// An amount with its currency ("1,150.00 USD"); a bare amount takes `currency`. Empty is `None`.
     pub fn money(self, ui: &mut Ui, text: &Text, currency: Currency, value: &mut Option<Money>) -> bool {
         self.parsed(
@@ -355,6 +400,10 @@ impl<'a> Field<'a> {
                 Some(label) => response.labelled_by(label.id),
                 None => response.accessible_name(self.label),
             };
+            // The focus may come from a button far away, or from the keyboard.
+            if response.gained_focus() && !ui.clip_rect().contains_rect(response.rect) {
+                response.scroll_to_me(None);
+            }
             if let Some(error) = error {
                 ui.horizontal_top(|ui| {
                     ui.spacing_mut().item_spacing.x = 6.0;
