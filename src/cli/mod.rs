@@ -3,6 +3,7 @@
 
 mod check;
 pub mod out;
+mod parse;
 mod verify;
 
 use std::ffi::OsString;
@@ -45,6 +46,8 @@ enum Verb {
     Check(check::CheckArgs),
     /// Hold every evidence record against its id and name those that were altered.
     Verify(verify::VerifyArgs),
+    /// Read a captured output by a probe's parser: its facts and findings.
+    Parse(parse::ParseArgs),
 }
 
 /// What the arguments ask for.
@@ -97,6 +100,7 @@ pub fn run(headless: Headless) -> ExitCode {
     let done = match headless.verb {
         Verb::Check(args) => check::run(&args, text),
         Verb::Verify(args) => verify::run(&args, text),
+        Verb::Parse(args) => parse::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))
 }

@@ -30,7 +30,7 @@ pub(super) fn probe_job(ctx: &JobCtx, host: &Host, ids: &[&'static str], stamp: 
     for id in ids.iter().filter(|id| **id != NVML) {
         match probe::find(id) {
             Some(probe) => probes.push(probe),
-            None => return Outcome::Failed(Failure::new(FailureKind::UnknownProbe).with("id", id)),
+            None => return Outcome::Failed(probe::unknown(id)),
         }
     }
     let with_nvml = host.reach == Reach::ThisComputer && ids.iter().any(|id| *id == NVML || id.starts_with("gpu_"));
@@ -261,7 +261,7 @@ fn read_output_now(
     exit: Option<i32>,
     stamp: &Stamp,
 ) -> Result<(), Failure> {
-    let probe = probe::find(id).ok_or_else(|| Failure::new(FailureKind::UnknownProbe).with("id", id))?;
+    let probe = probe::find(id).ok_or_else(|| probe::unknown(id))?;
     let (name, bytes) = match source {
         OutputSource::Text(text) => ("pasted text".to_owned(), text.clone().into_bytes()),
         OutputSource::File(path) => {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::domain::evidence::{Captured, CommandEnd};
 use crate::domain::facts::{Absent, AbsentKind, Device, Fact, Finding, Key, Severity, Value, keys};
+use crate::domain::failure::{Failure, FailureKind};
 
 pub mod clock;
 pub mod cpu;
@@ -107,6 +108,60 @@ pub const DEFAULT: &[&str] = &[
     "dcgm_discovery",
     "dcgm_diag",
 ];
+
+/// Codes of every finding that a probe can make; each has its advice in the text files.
+pub const CODES: &[&str] = &[
+    "gpu_lost",
+    "gpu_fault",
+    "gpu_requires_reset",
+    "gpu_unknown_error",
+    "driver_mismatch",
+    "nvml_lost",
+    "no_driver",
+    "no_devices",
+    "inforom_corrupted",
+    "power_cable",
+    "refused",
+    "service_down",
+    "command_unsupported",
+    "not_run",
+    "output_cut",
+    "topology_unclear",
+    "nvlink_hidden",
+    "dcgm_tool_error",
+    "dcgm_isolate",
+    "dcgm_reset",
+    "dcgm_configuration",
+    "dcgm_warning",
+    "dcgm_skipped",
+    "persistence_off",
+    "mig_empty",
+    "foreign_processes",
+    "repair_pending",
+    "unrepairable_memory",
+    "sram_threshold",
+    "fabric_not_ready",
+    "gpus_hidden",
+    "ecc_uncorrected",
+    "remap_failed",
+    "remap_pending",
+    "retire_pending",
+    "retired_pages",
+    "recovery_action",
+    "throttle_power_brake",
+    "throttle_thermal",
+    "throttle_hardware",
+    "pcie_width",
+    "pcie_gen",
+    "sizes_rounded",
+];
+
+/// Why an id names no probe, with those that exist.
+#[must_use]
+pub fn unknown(id: &str) -> Failure {
+    let known: Vec<&str> = ALL.iter().map(|probe| probe.id).collect();
+    Failure::new(FailureKind::UnknownProbe).with("id", id).with("known", known.join(", "))
+}
 
 /// The probe with this id.
 #[must_use]
@@ -311,7 +366,11 @@ pub(crate) mod captures {
                 .join(format!("{case}.want"));
             let want = std::fs::read_to_string(&path).unwrap_or_default();
             let exit = want.strip_prefix("# exit ").and_then(|rest| rest.lines().next()?.parse().ok()).unwrap_or(0);
-            let got = read_lines(probe, &capture(probe.id, case, exit)).join("\n");
+            let out = capture(probe.id, case, exit);
+            for finding in probe.read(&out).findings {
+                assert!(super::CODES.contains(&finding.code.as_ref()), "{case}: {} has no advice", finding.code);
+            }
+            let got = read_lines(probe, &out).join("\n");
             let got = format!("# exit {exit}\n{got}\n");
             if got != want && std::env::var_os("UPDATE_GOLDEN").is_some() {
                 std::fs::write(&path, &got).unwrap();
@@ -334,6 +393,7 @@ pub(crate) mod captures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::text::{Language, Text};
 
     #[test]
     fn ids_are_unique_and_found() {
@@ -356,5 +416,19 @@ mod tests {
         assert_eq!(parsed.get(&Device::gpu(0), &keys::NAME), Some(&Value::Text("first".into())));
         let Some(Value::Text(long)) = parsed.get(&Device::gpu(1), &keys::NAME) else { panic!() };
         assert!(long.len() <= MAX_TEXT + 4 && long.ends_with('…') && !long.contains('\u{1b}'), "{}", long.len());
+    }
+
+    #[test]
+    fn every_code_has_advice_and_every_key_a_name() {
+        for language in Language::ALL {
+            let text = Text::of(language);
+            let advised: Vec<&str> = text.findings.keys().map(String::as_str).collect();
+            let mut codes = CODES.to_vec();
+            codes.sort_unstable();
+            assert_eq!(advised, codes, "{}", language.tag());
+            for key in keys::ALL {
+                assert!(text.names.contains_key(&format!("fact_{key}")), "{key} in {}", language.tag());
+            }
+        }
     }
 }

@@ -15,6 +15,8 @@
 #![allow(missing_docs, unreachable_pub, reason = "a test module has no users outside this binary")]
 
 mod app;
+mod captures;
+mod hostile;
 mod house;
 mod model_import;
 mod store;

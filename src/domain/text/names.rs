@@ -5,10 +5,36 @@ use super::super::billing::{Category, Per};
 use super::super::candidate::Boundary;
 use super::super::decision::Action;
 use super::super::evidence::{Kind, Vantage};
+use super::super::facts::{Finding, Key, Severity};
 use super::super::load::{Arrivals, RunEnd, TokenSource};
 use super::{Text, fill};
 
 impl Text {
+    /// The name of a fact.
+    #[must_use]
+    pub fn fact<'a>(&'a self, key: &'a Key) -> &'a str {
+        self.names.get(&format!("fact_{key}")).map_or(key.0.as_ref(), String::as_str)
+    }
+
+    /// How much a finding matters.
+    #[must_use]
+    pub fn severity(&self, severity: Severity) -> &str {
+        self.name(match severity {
+            Severity::Isolate => "severity_isolate",
+            Severity::Reset => "severity_reset",
+            Severity::Configuration => "severity_configuration",
+            Severity::Watch => "severity_watch",
+            Severity::Fine => "severity_fine",
+            Severity::NotJudged => "severity_not_judged",
+        })
+    }
+
+    /// What to do about a finding.
+    #[must_use]
+    pub fn advice(&self, finding: &Finding) -> Option<&str> {
+        self.findings.get(finding.code.as_ref()).map(String::as_str)
+    }
+
     /// The name of a stage.
     #[must_use]
     pub fn stage(&self, stage: Stage) -> &str {
