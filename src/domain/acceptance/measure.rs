@@ -283,7 +283,7 @@ fn why_nothing(latest: &[&Kept], facts: &[Known<'_>]) -> Why {
     facts
         .iter()
         .find_map(|known| known.fact.value.as_ref().err())
-        .or_else(|| seen::why_absent(latest, |probe| probe.contains("gpu")).map(|(absent, _)| absent))
+        .or_else(|| seen::why_absent(latest, |probe| probe.starts_with("gpu")).map(|(absent, _)| absent))
         .map_or(Why::NeverRun, could_not)
 }
 

@@ -96,6 +96,18 @@ pub enum StepChoice {
     HighestWithinSlo,
 }
 
+impl StepChoice {
+    /// Its name for `Text::name` ("step_at_peak").
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::AtPeak => "step_at_peak",
+            Self::AbovePeak => "step_above_peak",
+            Self::HighestWithinSlo => "step_highest_within_slo",
+        }
+    }
+}
+
 /// Figures that explain a cost. They are views on what is counted already and can be shown, never added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explaining {

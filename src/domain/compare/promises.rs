@@ -50,6 +50,19 @@ pub enum Agreement {
     Match,
 }
 
+impl Agreement {
+    /// Its name for `Text::name` ("agreement_mismatch").
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Mismatch => "agreement_mismatch",
+            Self::NotStated => "agreement_not_stated",
+            Self::NotFound => "agreement_not_found",
+            Self::Match => "agreement_match",
+        }
+    }
+}
+
 /// A value as it is shown: the tool's or the offer's own text, or a word of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
@@ -79,6 +92,18 @@ pub enum NotFound {
     Absent(Absent),
     /// It cannot be seen from inside the host.
     NotVisible,
+}
+
+impl NotFound {
+    /// Why, in words.
+    #[must_use]
+    pub fn words(&self, text: &Text) -> String {
+        match self {
+            Self::NeverAsked => text.name("never_asked").to_owned(),
+            Self::Absent(absent) => text.absent(absent),
+            Self::NotVisible => text.name("not_visible").to_owned(),
+        }
+    }
 }
 
 /// Every promise of a candidate on each of its hosts, mismatches first.
@@ -111,12 +136,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Which tools answer a field, to name the right absence.
-#[derive(Clone, Copy)]
-enum Tools {
-    Gpu,
-    System,
-}
+/// Probes that would answer a field, by the start of their id, to name the right absence.
+type Probes = &'static str;
+const GPU: Probes = "gpu";
+const CPU: Probes = "cpu";
+const MEMORY: Probes = "memory";
+const DISKS: Probes = "disks";
+const NETWORK: Probes = "network";
+const OS: Probes = "os";
 
 struct Look<'a> {
     latest: &'a [&'a Kept],
@@ -125,15 +152,11 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// Why there is no value: an absent fact, an answer that could not be read, or no answer.
-    fn nothing(&self, facts: &[Known<'a>], tools: Tools) -> Found<'a> {
+    fn nothing(&self, facts: &[Known<'a>], probes: Probes) -> Found<'a> {
         if let Some((absent, known)) = facts.iter().find_map(|known| Some((known.fact.value.as_ref().err()?, known))) {
             return Found { shown: Err(NotFound::Absent(absent.clone())), records: vec![known.kept] };
         }
-        let is_meant = |probe: &str| match tools {
-            Tools::Gpu => probe != "system" && !probe.starts_with("dcgm"),
-            Tools::System => probe == "system",
-        };
-        match seen::why_absent(self.latest, is_meant) {
+        match seen::why_absent(self.latest, |probe| probe.starts_with(probes)) {
             Some((absent, kept)) => Found { shown: Err(NotFound::Absent(absent.clone())), records: vec![kept] },
             None => Found { shown: Err(NotFound::NeverAsked), records: Vec::new() },
         }
@@ -227,7 +250,7 @@ fn gpu_count(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let (count, found) = match (named.first(), no_device) {
         (Some(known), _) => (named.len(), Found::value(named.len().to_string(), vec![known.kept])),
         (None, Some((_, kept))) => (0, Found::value("0", vec![kept])),
-        (None, None) => (0, look.nothing(&[], Tools::Gpu)),
+        (None, None) => (0, look.nothing(&[], GPU)),
     };
     look.row("gpu_count", promised.gpu_count.map(|n| Shown::Text(n.to_string())), found, || {
         promised.gpu_count.and_then(|n| usize::try_from(n).ok()) == Some(count)
@@ -241,7 +264,7 @@ fn gpu_model(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     distinct.sort_unstable();
     distinct.dedup();
     let found = if distinct.is_empty() {
-        look.nothing(&facts, Tools::Gpu)
+        look.nothing(&facts, GPU)
     } else {
         Found::value(distinct.join(", "), records(&found_names))
     };
@@ -257,7 +280,7 @@ fn gpu_memory(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let smallest = sizes.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     let found = match smallest {
         Some((mib, kept)) => Found::value(format::bytes_binary(mib * MIB), vec![*kept]),
-        None => look.nothing(&facts, Tools::Gpu),
+        None => look.nothing(&facts, GPU),
     };
     let mut row = look.row(
         "gpu_memory",
@@ -297,7 +320,7 @@ fn version(
     let values = texts(&facts);
     let found = match values.first() {
         Some((version, kept)) => Found::value(*version, vec![*kept]),
-        None => look.nothing(&facts, Tools::Gpu),
+        None => look.nothing(&facts, GPU),
     };
     look.row(field, promised.map(|version| Shown::Text(version.to_owned())), found, || {
         matches!((promised, values.first()), (Some(promised), Some((found, _))) if names::is_version(promised, found))
@@ -309,7 +332,7 @@ fn vcpu(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let values = numbers(&facts);
     let found = match values.first() {
         Some((cpus, kept)) => Found::value(format::fixed(*cpus, 0), vec![*kept]),
-        None => look.nothing(&facts, Tools::System),
+        None => look.nothing(&facts, CPU),
     };
     look.row(
         "vcpu",
@@ -325,7 +348,7 @@ fn ram(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let values = numbers(&facts);
     let found = match values.first() {
         Some((mib, kept)) => Found::value(format::bytes_binary(mib * MIB), vec![*kept]),
-        None => look.nothing(&facts, Tools::System),
+        None => look.nothing(&facts, MEMORY),
     };
     let mut row = look.row(
         "ram",
@@ -348,7 +371,7 @@ fn disk(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     };
     let found = match size {
         Some((bytes, kept)) => Found::value(decimal_size(bytes), vec![kept]),
-        None => look.nothing(&facts, Tools::System),
+        None => look.nothing(&facts, DISKS),
     };
     let mut row = look.row(
         "disk",
@@ -366,10 +389,12 @@ fn disk_kind(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let mut distinct: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let found = if distinct.is_empty() {
-        look.nothing(&facts, Tools::System)
-    } else {
-        Found::value(distinct.join(", "), records(&kinds))
+    // A virtual disk hides what it is made of.
+    distinct.retain(|kind| *kind != "virtual");
+    let found = match (distinct.is_empty(), kinds.first()) {
+        (false, _) => Found::value(distinct.join(", "), records(&kinds)),
+        (true, Some((_, kept))) => Found { shown: Err(NotFound::NotVisible), records: vec![*kept] },
+        (true, None) => look.nothing(&facts, DISKS),
     };
     look.row("disk_kind", promised.disk_kind.clone().map(Shown::Text), found, || {
         promised.disk_kind.as_deref().is_some_and(|kind| distinct.iter().any(|found| names::has_word(kind, found)))
@@ -382,7 +407,7 @@ fn network(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let fastest = numbers(&facts).into_iter().filter(|(mbit, _)| *mbit > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
     let found = match fastest {
         Some((mbit, kept)) => Found::value(format!("{} Gbit/s", short(mbit / 1e3)), vec![kept]),
-        None => look.nothing(&facts, Tools::System),
+        None => look.nothing(&facts, NETWORK),
     };
     let stated = promised.network_gbit.map(|gbit| Shown::Text(format!("{} Gbit/s", short(gbit))));
     look.row(
@@ -398,7 +423,7 @@ fn os_image(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let values = texts(&facts);
     let found = match values.first() {
         Some((os, kept)) => Found::value(*os, vec![*kept]),
-        None => look.nothing(&facts, Tools::System),
+        None => look.nothing(&facts, OS),
     };
     look.row("os_image", promised.os_image.clone().map(Shown::Text), found, || {
         matches!((promised.os_image.as_deref(), values.first()), (Some(image), Some((os, _))) if names::is_same_os(image, os))
@@ -412,12 +437,15 @@ fn address(field: &'static str, promised: Option<bool>, look: &Look<'_>) -> Prom
     let facts = seen::facts(look.latest, &key, |device| device.0.starts_with("nic:"));
     let values = texts(&facts);
     let public = values.iter().find(|(list, _)| list.split(',').any(names::is_public_address));
-    let asked = values.first().map(|(_, kept)| *kept).or_else(|| facts.first().map(|known| known.kept));
+    // Some answers do not speak of a protocol at all; "no address" is what an answer says that does.
+    let says_none =
+        |known: &&Known<'_>| matches!(&known.fact.value, Err(absent) if absent.detail.starts_with("no address"));
+    let asked = values.first().map(|(_, kept)| *kept).or_else(|| facts.iter().find(says_none).map(|known| known.kept));
     let found = match (public, asked) {
         (Some((_, kept)), _) => Found::word("public_address", vec![*kept]),
         (None, Some(kept)) if field == "ipv4" => Found { shown: Err(NotFound::NotVisible), records: vec![kept] },
         (None, Some(kept)) => Found::word("no_public_address", vec![kept]),
-        (None, None) => look.nothing(&facts, Tools::System),
+        (None, None) => look.nothing(&facts, NETWORK),
     };
     let stated = promised.map(|yes| Shown::Word(if yes { "yes" } else { "no" }));
     let mut row = look.row(field, stated, found, || promised == Some(public.is_some()));
@@ -429,12 +457,19 @@ fn address(field: &'static str, promised: Option<bool>, look: &Look<'_>) -> Prom
 fn boundary(promised: &Promised, look: &Look<'_>) -> PromiseRow {
     let facts = seen::facts(look.latest, &keys::HYPERVISOR, is_host);
     let values = texts(&facts);
-    let found = match (values.first(), facts.first()) {
-        (Some((hypervisor, kept)), _) => Found::value(*hypervisor, vec![*kept]),
-        (None, Some(known)) if matches!(&known.fact.value, Err(absent) if absent.kind == AbsentKind::NotReported) => {
-            Found::word("no_hypervisor", vec![known.kept])
-        }
-        _ => look.nothing(&facts, Tools::System),
+    // The tool that names a hypervisor is the one that names the architecture; it leaves the line out where none is.
+    let asked = || {
+        look.latest.iter().copied().find(|kept| {
+            seen::probe_id(&kept.record) == Some(CPU)
+                && kept.record.facts.iter().any(|fact| fact.key == keys::ARCHITECTURE && fact.value.is_ok())
+        })
+    };
+    let found = match values.first() {
+        Some((hypervisor, kept)) => Found::value(*hypervisor, vec![*kept]),
+        None => match asked() {
+            Some(kept) => Found::word("no_hypervisor", vec![kept]),
+            None => look.nothing(&facts, CPU),
+        },
     };
     let stated = promised.boundary.map(|boundary| Shown::Word(boundary.key()));
     look.row("boundary", stated, found, || promised.boundary != Some(Boundary::Dedicated) || values.is_empty())
@@ -484,17 +519,15 @@ mod tests {
         "host driver_version 550.54.15",
         "host cuda_version 12.4",
     ];
-    const SYSTEM: [&str; 9] = [
-        "host cpus 32",
-        "host memory_total 128000",
-        "disk:nvme0n1 size 1920000000000",
-        "disk:nvme0n1 disk_kind NVMe",
-        "nic:eth0 speed 25000",
-        "nic:eth0 ipv4 203.0.113.7/24",
-        "nic:eth0 ipv6 fe80::1",
-        "host os Ubuntu 22.04.4 LTS",
-        "host hypervisor !none",
-    ];
+    fn system(cpu: &[&str], memory: &str, disk: [&str; 2], nic: [&str; 3], os: &str) -> Vec<Kept> {
+        vec![
+            answer("cpu", "cpu", 1, cpu),
+            answer("memory", "memory", 1, &[memory]),
+            answer("disks", "disks", 1, &disk),
+            answer("network", "network", 1, &nic),
+            answer("os", "os", 1, &[os]),
+        ]
+    }
 
     fn found(promised: Promised, records: Vec<Kept>) -> Vec<(&'static str, Agreement, String)> {
         let mut candidate = candidate("c1", Vec::new(), None);
@@ -514,7 +547,15 @@ mod tests {
 
     #[test]
     fn everything_as_promised_but_what_cannot_be_seen() {
-        let got = found(promised(), vec![answer("e1", "gpu_detail", 1, &GPUS), answer("e2", "system", 2, &SYSTEM)]);
+        let mut records = system(
+            &["cpu cpus 32", "host architecture x86_64"],
+            "host memory_total 128000",
+            ["disk:nvme0n1 size 1920000000000", "disk:nvme0n1 disk_kind NVMe"],
+            ["nic:eth0 speed 25000", "nic:eth0 ipv4 203.0.113.7/24", "nic:eth0 ipv6 !no address of global scope"],
+            "host os Ubuntu 22.04.4 LTS",
+        );
+        records.push(answer("e1", "gpu_detail", 1, &GPUS));
+        let got = found(promised(), records);
         let want = [
             ("region", Agreement::NotFound, "NotVisible"),
             ("gpu_count", Agreement::Match, "2"),
@@ -543,18 +584,15 @@ mod tests {
             "host driver_version 535.1",
             "host cuda_version 12.2",
         ];
-        let system = [
-            "host cpus 16",
+        let mut records = system(
+            &["cpu cpus 16", "host architecture x86_64", "host hypervisor KVM"],
             "host memory_total 64000",
-            "disk:sda size 500000000000",
-            "disk:sda disk_kind SSD",
-            "nic:eth0 speed 1000",
-            "nic:eth0 ipv4 10.0.0.4/24",
-            "nic:eth0 ipv6 2001:db8::1/64",
+            ["disk:sda size 500000000000", "disk:sda disk_kind SSD"],
+            ["nic:eth0 speed 1000", "nic:eth0 ipv4 10.0.0.4/24", "nic:eth0 ipv6 2001:db8::1/64"],
             "host os Debian GNU/Linux 12 (bookworm)",
-            "host hypervisor KVM",
-        ];
-        let got = found(promised(), vec![answer("e1", "gpu_detail", 1, &gpus), answer("e2", "system", 2, &system)]);
+        );
+        records.push(answer("e1", "gpu_detail", 1, &gpus));
+        let got = found(promised(), records);
         let (mismatches, rest) = got.split_at(13);
         assert!(mismatches.iter().all(|(_, agreement, _)| *agreement == Agreement::Mismatch), "{mismatches:?}");
         assert_eq!(
@@ -582,6 +620,12 @@ mod tests {
         // The newest answer counts, though an older one knew more.
         let older = answer("e0", "gpu_detail", 0, &GPUS);
         assert_eq!(count(vec![older, no_device()]).2, "0");
+        let kind = Promised { disk_kind: Some("NVMe".into()), ..Promised::default() };
+        let disk = found(kind, vec![answer("e1", "disks", 1, &["disk:vda disk_kind virtual"])]);
+        assert!(disk.contains(&("disk_kind", Agreement::NotFound, "NotVisible".to_owned())), "{disk:?}");
+        let ipv6 = Promised { ipv6: Some(false), ..Promised::default() };
+        let silent = found(ipv6, vec![answer("e1", "network", 1, &["nic:eth0 ipv6 !not in the output"])]);
+        assert!(silent.iter().any(|(field, agreement, _)| (*field, *agreement) == ("ipv6", Agreement::NotFound)));
         // What the offer does not say is a question, whatever was found.
         let unstated = only(Promised::default(), vec![answer("e1", "gpu_detail", 1, &GPUS)]);
         assert_eq!(unstated, ("gpu_count", Agreement::NotStated, "2".to_owned()));
