@@ -150,6 +150,16 @@ impl Exact {
         (!divisor.is_zero()).then(|| Self { amount: &self.amount / divisor, currency: self.currency })
     }
 
+    /// By which share this is above `other` (0.12 for 12 %); `None` for two currencies or where `other` is zero.
+    #[must_use]
+    pub fn share_above(&self, other: &Self) -> Option<f64> {
+        use num_traits::ToPrimitive as _;
+        if self.currency != other.currency || other.amount.is_zero() {
+            return None;
+        }
+        (&self.amount / &other.amount - BigRational::one()).to_f64()
+    }
+
     /// The amount as a float, for plots only.
     #[must_use]
     pub fn to_f64(&self) -> f64 {

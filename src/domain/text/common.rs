@@ -43,5 +43,6 @@ words! {
         nothing_printed,
         dismiss,
         list_comma,
+        list_semicolon,
     }
 }

@@ -46,6 +46,5 @@ words! {
         note,
         n_gpus,
         tokens,
-        list_comma,
     }
 }

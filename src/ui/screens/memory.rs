@@ -74,7 +74,7 @@ fn finding(project: &Project, views: &[CandidateView], text: &Text) -> String {
         (false, true) => &words.all_fit,
         (false, false) => &words.some_fit,
     };
-    let list = |names: &[String]| names.join(&words.list_comma);
+    let list = |names: &[String]| names.join(&text.common.list_comma);
     fill(template, &[("fits", list(&fits)), ("rest", list(&rest)), ("in_flight", in_flight)])
 }
 
