@@ -252,3 +252,252 @@ fn decision_view(plan: &Plan) -> DecisionView {
 pub fn passed(overall: &Overall) -> (usize, usize) {
     (overall.count(Standing::Pass), overall.total)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::rail::RailState;
+    use crate::domain::acceptance::defaults::default_criteria;
+    use crate::domain::acceptance::{Verdict, Why};
+    use crate::domain::billing::{Category, Per};
+    use crate::domain::decision::{Action, Signature};
+    use crate::domain::evidence::{Record, Source};
+    use crate::domain::fixture;
+    use crate::domain::host::{Host, Reach};
+    use crate::domain::load::{ClientHealth, LoadRecord, Outcome, RequestRecord, RunEnd, StepRecord, TokenSource};
+    use crate::domain::text::{Language, Text};
+    use crate::domain::units::{SizeUnit, StatedSize};
+
+    const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 12, 4).unwrap();
+
+    /// A plan with one candidate, its host and the default criteria.
+    fn plan() -> Plan {
+        let brief = fixture::brief();
+        let gpu = fixture::priced(1, Category::Accelerator, "2.89 USD", Per::Hour, "1");
+        let mut candidate = fixture::candidate("c1", vec![gpu], Some(0));
+        candidate.promised.gpu_count = Some(1);
+        candidate.promised.gpu_model = Some("H100".into());
+        candidate.promised.gpu_memory = Some(StatedSize { number: 80.0, unit: SizeUnit::GB });
+        Plan {
+            criteria: default_criteria(&brief),
+            brief,
+            candidates: vec![candidate],
+            hosts: vec![Host {
+                id: HostId("h1".into()),
+                candidate: Some(CandidateId("c1".into())),
+                name: "gpu-a1".into(),
+                reach: Reach::Pasted,
+                pinned_key: None,
+                note: String::new(),
+            }],
+            ..Plan::default()
+        }
+    }
+
+    /// 400 requests at 8 req/s, each with its first token after 100 ms and 24 tokens 10 ms apart.
+    fn load_record(plan: &Plan, kind: Kind) -> Record {
+        let requests = (0..400_u32)
+            .map(|idx| {
+                let at = f64::from(idx) / 8.0;
+                RequestRecord {
+                    intended_secs: at,
+                    sent_secs: at,
+                    first_token_secs: Some(at + 0.1),
+                    first_text_secs: Some(at + 0.1),
+                    last_token_secs: Some(at + 0.33),
+                    end_secs: at + 0.34,
+                    gaps_us: vec![10_000; 23],
+                    events: 24,
+                    merged: false,
+                    first_event_tokens: 1,
+                    input_tokens: Some(700),
+                    output_tokens: Some(24),
+                    token_source: TokenSource::Usage,
+                    outcome: Outcome::Completed,
+                    message: String::new(),
+                }
+            })
+            .collect();
+        let run = fixture::run("unused", &plan.brief, 5, Vec::new());
+        Record {
+            kind,
+            candidate: Some(CandidateId("c1".into())),
+            brief_digest: brief_digest(&plan.brief),
+            load: Some(LoadRecord {
+                plan: run.plan,
+                steps: vec![StepRecord { level: 8.0, start_secs: 0.0, end_secs: 50.2, asked: 400, requests }],
+                client: ClientHealth {
+                    cpu_secs: 1.0,
+                    wall_secs: 50.0,
+                    cores: 2,
+                    loop_lag_p99_ms: Some(0.5),
+                    lateness_p99_ms: Some(0.5),
+                    lost: 0,
+                    rss_mib: None,
+                },
+                ended: RunEnd::Done,
+                gpu_samples: Vec::new(),
+                server: String::new(),
+                refused_options: Vec::new(),
+            }),
+            ..fixture::record(Source::Load, 5)
+        }
+    }
+
+    fn probed(kind: Kind, facts: &[&str]) -> Record {
+        let record = (*fixture::answer("unused", "gpu_detail", 1, facts).record).clone();
+        Record { kind, host: Some(HostId("h1".into())), ..record }
+    }
+
+    fn evidence(records: Vec<Record>) -> BTreeMap<EvidenceId, Sealed> {
+        records
+            .into_iter()
+            .map(|record| Sealed::seal(record).unwrap())
+            .map(|sealed| (sealed.id.clone(), sealed))
+            .collect()
+    }
+
+    fn derived(plan: &Plan, records: Vec<Record>) -> Derived {
+        Derived::compute(plan, &evidence(records), 0, TODAY)
+    }
+
+    const H100: [&str; 2] = ["gpu:0 name NVIDIA H100 80GB HBM3", "gpu:0 memory_total 81559"];
+
+    fn standing(derived: &Derived, metric_idx: usize) -> (Verdict, Why) {
+        let judged = &derived.candidates[0].judged[metric_idx];
+        (judged.verdict, judged.why.clone())
+    }
+
+    #[test]
+    fn real_records_reach_every_screen() {
+        let plan = plan();
+        let derived = derived(&plan, vec![probed(Kind::Real, &H100), load_record(&plan, Kind::Real)]);
+        let view = &derived.candidates[0];
+        assert_eq!(view.n_mismatches(), 0);
+        assert_eq!(view.memory.as_ref().unwrap().value.fit, memory::Fit::Fits);
+        assert_eq!(view.cost.month_total.as_ref().unwrap().value.show(), "2,109.70");
+        // 2,109.70 USD over 6,832,800 requests, all accepted.
+        assert_eq!(view.cost.per_thousand.as_ref().unwrap().value.show_significant(4), "0.3088");
+        assert_eq!(view.runs.len(), 1);
+        assert_eq!(standing(&derived, 0), (Verdict::Pass, Why::Compared), "GPU count");
+        let ttft = plan.criteria.iter().position(|k| k.metric == crate::domain::acceptance::Metric::TtftP95).unwrap();
+        assert_eq!(standing(&derived, ttft), (Verdict::Pass, Why::Compared));
+        assert_eq!(derived.hosts[0].kind, Some(Kind::Real));
+        assert_eq!((derived.n_records, derived.runs.len()), (2, 1));
+    }
+
+    #[test]
+    fn practice_and_replay_are_shown_with_their_kind_and_judge_nothing() {
+        let mut plan = plan();
+        let records = || vec![probed(Kind::Replay, &H100), load_record(&plan, Kind::Practice)];
+        let before = derived(&plan, records());
+        let records = records();
+        assert_eq!(before.candidates[0].cost.carried.as_ref().unwrap_err().kind, GapKind::OnlyPractice);
+        plan.demonstration = true;
+        let after = derived(&plan, records);
+        let carried = after.candidates[0].cost.carried.as_ref().unwrap();
+        assert_eq!(carried.basis.kind, Kind::Practice);
+        let row = after.candidates[0].promises.iter().find(|row| row.field == "gpu_count").unwrap();
+        assert_eq!((row.kind, row.agreement), (Some(Kind::Replay), Agreement::Match));
+        for judged in &after.candidates[0].judged {
+            assert_eq!(judged.verdict, Verdict::NotTested, "{}", judged.criterion);
+        }
+    }
+
+    #[test]
+    fn a_corrected_record_does_not_count() {
+        let plan = plan();
+        let wrong = Sealed::seal(probed(Kind::Real, &["gpu:0 name NVIDIA L4"])).unwrap();
+        // The correction is older by its own clock; what it corrects is gone all the same.
+        let right =
+            Record { supersedes: Some(wrong.id.clone()), taken_at: fixture::moment(0), ..probed(Kind::Real, &H100) };
+        let derived = derived(&plan, vec![(*wrong.record).clone(), right]);
+        assert_eq!(derived.candidates[0].n_mismatches(), 0);
+    }
+
+    #[test]
+    fn runs_are_computed_once() {
+        let plan = plan();
+        let evidence = evidence(vec![load_record(&plan, Kind::Real)]);
+        let first = Derived::compute(&plan, &evidence, 0, TODAY);
+        let second = first.again(&plan, &evidence, 0, TODAY);
+        assert!(Arc::ptr_eq(&first.runs[0], &second.runs[0]));
+        assert!(first.again(&plan, &BTreeMap::new(), 0, TODAY).runs.is_empty());
+    }
+
+    #[test]
+    fn the_rail_says_how_far_each_step_is() {
+        use RailState::{Done, Empty, Failing, Incomplete};
+        let states = |derived: &Derived| Screen::ALL.map(|screen| derived.rail(screen, &[]).state);
+        assert_eq!(states(&derived(&Plan::default(), vec![])), [Empty; 9]);
+        let mut plan = plan();
+        let records = || vec![probed(Kind::Real, &H100), load_record(&plan, Kind::Real)];
+        let records = records();
+        assert_eq!(
+            states(&derived(&plan, records.clone())),
+            [Done, Done, Incomplete, Done, Done, Done, Done, Incomplete, Empty]
+        );
+        plan.decision.action = Some(Action::Dedicate);
+        assert_eq!(derived(&plan, vec![]).rail(Screen::Decision, &[]).state, Incomplete);
+        let signature = |digest| Signature {
+            by: "A".into(),
+            role: "author".into(),
+            at: fixture::moment(0),
+            revision: 1,
+            plan_digest: digest,
+        };
+        plan.decision.signatures = vec![signature(plan.unsigned_digest())];
+        assert_eq!(derived(&plan, vec![]).rail(Screen::Decision, &[]).state, Done);
+        plan.name = "Changed since".into();
+        assert_eq!(derived(&plan, vec![]).rail(Screen::Decision, &[]).state, Failing);
+        assert_eq!(Derived::compute(&plan, &evidence(records), 2, TODAY).rail(Screen::Acceptance, &[]).state, Failing);
+    }
+
+    #[test]
+    fn every_line_and_input_has_words() {
+        let plan = plan();
+        let derived = derived(&plan, vec![probed(Kind::Real, &H100), load_record(&plan, Kind::Real)]);
+        let view = &derived.candidates[0];
+        let mut names = Vec::new();
+        collect(&view.memory.as_ref().unwrap().inputs, &mut names);
+        for answer in [&view.cost.month_total, &view.cost.per_million_tokens, &view.cost.full_use_per_thousand] {
+            collect(&answer.as_ref().unwrap().inputs, &mut names);
+        }
+        names.extend(
+            view.promises.iter().flat_map(|row| [Some(row.field), row.note, Some(row.agreement.key())]).flatten(),
+        );
+        names.extend(view.questions.iter().flat_map(|question| [question.field, question.sentence]));
+        for language in Language::ALL {
+            let text = Text::of(language);
+            for name in &names {
+                assert_ne!(text.name(name), *name, "{language:?} lacks {name}");
+            }
+            for screen in Screen::ALL {
+                for derived in [&derived, &Derived::default()] {
+                    let line = derived.rail(screen, &[]).line(text);
+                    assert!(!line.is_empty() && !line.contains(['{', '_']), "{line}");
+                }
+            }
+        }
+    }
+
+    fn collect(inputs: &[crate::domain::figure::Input], names: &mut Vec<&'static str>) {
+        for input in inputs {
+            names.push(input.name);
+            collect(&input.inputs, names);
+        }
+    }
+
+    #[test]
+    fn a_thousand_records_are_grouped_once() {
+        let plan = plan();
+        let mut records: Vec<Record> =
+            (0..999).map(|minute| Record { taken_at: fixture::moment(minute), ..probed(Kind::Real, &H100) }).collect();
+        records.push(load_record(&plan, Kind::Real));
+        let evidence = evidence(records);
+        let derived = Derived::compute(&plan, &evidence, 0, TODAY);
+        assert_eq!(derived.n_records, 1_000);
+        let [newest] = derived.hosts[0].latest.as_slice() else { panic!("one question, one newest answer") };
+        assert_eq!(newest.record.taken_at, fixture::moment(998));
+    }
+}

@@ -450,12 +450,11 @@ fn month_input(month: &Figure<Exact>) -> Input {
 }
 
 fn units_input(brief: &Brief, carried: &Carried) -> Input {
-    let rate = if carried.basis.choice == StepChoice::HighestWithinSlo { "step_rate" } else { "step_rate_at_peak" };
     Input {
-        formula: "smallest number of units whose step_rate reaches peak_rate",
+        formula: "ceil(peak_rate ÷ step_rate)",
         inputs: vec![
             Input::leaf("peak_rate", brief.peak_rate.unwrap_or(0.0).to_string(), "req/s", Origin::Declared),
-            Input::leaf(rate, format::fixed(carried.basis.rate, 2), "req/s", Origin::Measured)
+            Input::leaf("step_rate", format::fixed(carried.basis.rate, 2), "req/s", Origin::Measured)
                 .on([carried.basis.evidence.clone()]),
         ],
         ..Input::leaf("units", carried.units.to_string(), "", Origin::Derived { from_measured: true })

@@ -168,7 +168,7 @@ fn total(
     }
     let total = priced.ok_or_else(|| Gap::new(GapKind::NoPrice))?;
     let inputs = billing.iter().zip(lines).filter_map(|(component, line)| input(component, line, term, month_hours));
-    Ok(Figure::derived(total, "sum of components", inputs.collect()))
+    Ok(Figure::derived(total, "Σ components", inputs.collect()))
 }
 
 /// The provider's words for a component, or the name of its category.
@@ -245,7 +245,7 @@ fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_ho
     }
     let day = month.times(&(BigRational::from_integer(BigInt::from(24)) / hours));
     let inputs = going_on().filter_map(|(line, component)| input(component, line, term, month_hours));
-    Ok(Figure::derived(day, "sum of components that go on × 24 ÷ month_hours", inputs.collect()))
+    Ok(Figure::derived(day, "Σ components × 24 ÷ month_hours", inputs.collect()))
 }
 
 #[cfg(test)]
