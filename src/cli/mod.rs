@@ -4,6 +4,7 @@
 mod check;
 pub mod out;
 mod parse;
+mod probe;
 mod verify;
 
 use std::ffi::OsString;
@@ -46,6 +47,8 @@ enum Verb {
     Check(check::CheckArgs),
     /// Hold every evidence record against its id and name those that were altered.
     Verify(verify::VerifyArgs),
+    /// Ask a host, or this computer, its probes.
+    Probe(probe::ProbeArgs),
     /// Read a captured output by a probe's parser: its facts and findings.
     Parse(parse::ParseArgs),
 }
@@ -100,6 +103,7 @@ pub fn run(headless: Headless) -> ExitCode {
     let done = match headless.verb {
         Verb::Check(args) => check::run(&args, text),
         Verb::Verify(args) => verify::run(&args, text),
+        Verb::Probe(args) => probe::run(&args, text),
         Verb::Parse(args) => parse::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))

@@ -36,7 +36,7 @@ pub(super) struct ParseArgs {
 
 /// What scripts read.
 #[derive(Serialize)]
-struct Shape<'a> {
+pub(super) struct Shape<'a> {
     probe: &'a str,
     facts: Vec<FactShape<'a>>,
     findings: Vec<FindingShape<'a>>,
@@ -120,7 +120,7 @@ fn text_of(bytes: &[u8]) -> String {
     text
 }
 
-fn shape<'a>(probe: &'a str, reading: &'a Reading) -> Shape<'a> {
+pub(super) fn shape<'a>(probe: &'a str, reading: &'a Reading) -> Shape<'a> {
     Shape {
         probe,
         facts: reading.facts.iter().map(fact_shape).collect(),
@@ -149,7 +149,7 @@ fn finding_shape(finding: &Finding) -> FindingShape<'_> {
 }
 
 /// A table of facts, then each finding with the advice behind it, then why there is nothing.
-fn print(reading: &Reading, text: &Text) {
+pub(super) fn print(reading: &Reading, text: &Text) {
     let rows: Vec<Vec<String>> = reading
         .facts
         .iter()

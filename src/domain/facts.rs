@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a fact is about, as a text path: `host`, `gpu:0`, `gpu:0/mig:1`, `nic:mlx5_0`, `disk:nvme0n1`, `fs:/data`,
 /// `cpu`, `numa:0`, `link:gpu:0-gpu:1`, `test:memory`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Device(pub String);
 
 impl Device {
@@ -62,6 +63,7 @@ impl fmt::Display for Device {
 
 /// The name of a fact, snake case without the unit. [`keys`] lists every name the program writes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Key(pub Cow<'static, str>);
 
 impl Key {

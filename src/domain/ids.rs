@@ -6,6 +6,7 @@ macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         pub struct $name(pub String);
 
         impl $name {
@@ -68,6 +69,7 @@ pub struct JobId(pub u64);
 
 /// SHA-256 of an evidence file's bytes, as 64 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct EvidenceId(pub String);
 
 impl EvidenceId {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A size in bytes. GB is 10⁹, GiB is 2³⁰; what is shown says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Bytes(pub u64);
 
 impl Bytes {

@@ -133,6 +133,17 @@ pub fn read(folder: &Path) -> Result<Opened, Failure> {
     })
 }
 
+/// Reads the plan of a project and none of its records.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_plan_of(folder: &Path) -> Result<Plan, Failure> {
+    if !holds_project(folder) {
+        return Err(Failure::new(FailureKind::NotAProject).at(folder.display()));
+    }
+    read_plan(&folder.join(PLAN_FILE)).map(|(plan, _)| plan)
+}
+
 /// Reads the unsaved work of an earlier run from its scratch folder.
 ///
 /// # Errors

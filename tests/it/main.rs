@@ -16,6 +16,7 @@
 
 mod app;
 mod captures;
+mod cli;
 mod hostile;
 mod house;
 mod model_import;

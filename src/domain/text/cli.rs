@@ -8,6 +8,7 @@ words! {
         check_no_criteria,
         check_nobody_named,
         check_waived,
+        probe_head,
         verify_missing,
         verify_total,
     }
