@@ -20,4 +20,8 @@ mod cli;
 mod hostile;
 mod house;
 mod model_import;
+#[cfg(all(unix, feature = "desktop"))]
+mod ssh;
+#[cfg(all(unix, feature = "desktop"))]
+mod sshd;
 mod store;

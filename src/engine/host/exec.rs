@@ -4,7 +4,7 @@
 //! fresh random token. What lies outside is kept apart. The marks frame an answer; they prove nothing, since a host can
 //! write what it likes.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -20,20 +20,49 @@ use super::socket::TICK;
 /// The longest opening or closing a channel may take.
 const CHANNEL_LIMIT: Duration = Duration::from_secs(10);
 /// How long a stopped command's channel gets for closing, and the host for ending what ran in it.
-const STOP_LIMIT: Duration = Duration::from_millis(700);
+const STOP_LIMIT: Duration = Duration::from_secs(1);
 
 /// libssh2: the server refused to open the channel, or the request on it.
 const CHANNEL_FAILURE: i32 = -21;
 const REQUEST_DENIED: i32 = -22;
+/// libssh2: the connection is gone.
+const SOCKET_DISCONNECT: i32 = -13;
 
 /// Runs a constant command to its end or to a limit.
 ///
-/// A connection that breaks is an answer too ([`CommandEnd::ConnectionLost`]); the session is then of no use any more.
+/// A host that runs no commands but gives a terminal (the proxies of some providers) is asked by its terminal; both
+/// streams then come as one. A connection that breaks is an answer too ([`CommandEnd::ConnectionLost`]); the session is
+/// then of no use any more.
 pub(in crate::engine) fn run(session: &Session, command: &str, limits: Limits, cancel: &CancellationToken) -> Raw {
+    if !session.needs_terminal.get() {
+        let raw = run_once(session, command, Way::Exec, limits, cancel);
+        if !matches!(raw.ended, CommandEnd::Refused(_)) {
+            return raw;
+        }
+        let by_terminal = run_once(session, command, Way::Terminal, limits, cancel);
+        if matches!(by_terminal.ended, CommandEnd::Refused(_) | CommandEnd::ConnectionLost) {
+            return raw;
+        }
+        session.needs_terminal.set(true);
+        return by_terminal;
+    }
+    run_once(session, command, Way::Terminal, limits, cancel)
+}
+
+/// How a command gets to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As a command of its own.
+    Exec,
+    /// Typed into a shell on a terminal.
+    Terminal,
+}
+
+fn run_once(session: &Session, command: &str, way: Way, limits: Limits, cancel: &CancellationToken) -> Raw {
     let started = Instant::now();
     let Some(frame) = Frame::fresh() else { return Raw::refused("the operating system gave no random numbers") };
-    let Some(script) = quote(&frame.script(command)) else { return Raw::refused("the command holds a NUL") };
-    let mut raw = match Running::start(session, &format!("/bin/sh -c {script}"), limits, cancel) {
+    let Some(script) = quote(&frame.script(command, way)) else { return Raw::refused("the command holds a NUL") };
+    let mut raw = match Running::start(session, &format!("/bin/sh -c {script}"), way, limits, cancel) {
         Ok(mut running) => {
             let end = running.read(limits, started, |_, _| true, cancel);
             running.finish(end, &frame)
@@ -54,10 +83,10 @@ pub(super) fn follow(
 ) -> Raw {
     let started = Instant::now();
     let Some(frame) = Frame::fresh() else { return Raw::refused("the operating system gave no random numbers") };
-    let Some(script) = quote(&frame.script(command)) else { return Raw::refused("the command holds a NUL") };
+    let Some(script) = quote(&frame.script(command, Way::Exec)) else { return Raw::refused("the command holds a NUL") };
     let limits = Limits { deadline: Duration::MAX, cap: FOLLOW_CAP };
     let opening = Limits { deadline: CHANNEL_LIMIT, cap: FOLLOW_CAP };
-    let mut running = match Running::start(session, &format!("/bin/sh -c {script}"), opening, cancel) {
+    let mut running = match Running::start(session, &format!("/bin/sh -c {script}"), Way::Exec, opening, cancel) {
         Ok(running) => running,
         Err(ended) => return Raw { ended, ..Raw::refused("") },
     };
@@ -114,14 +143,20 @@ impl Frame {
     }
 
     /// The command between its marks. They are printed in pieces, so that an echo of the script never holds them.
-    fn script(&self, command: &str) -> String {
+    fn script(&self, command: &str, way: Way) -> String {
         let (first, second) = &self.halves;
         let begin = format!("printf 'lb-%s%s-begin %s\\n' {first} {second} $$");
         // The end mark begins a line of its own, whatever the command wrote last.
         let end = format!("printf '\\nlb-%s%s-end %s\\n' {first} {second} $r");
-        format!(
-            "LC_ALL=C; export LC_ALL; {begin}; {begin} >&2; ( {command} ) </dev/null; r=$?; {end}; {end} >&2; exit $r"
-        )
+        match way {
+            Way::Exec => format!(
+                "LC_ALL=C; export LC_ALL; {begin}; {begin} >&2; ( {command} ) </dev/null; r=$?; {end}; {end} >&2; exit $r"
+            ),
+            // The terminal has one stream, and writes line ends its own way unless it is told not to.
+            Way::Terminal => format!(
+                "stty -opost 2>/dev/null; LC_ALL=C; export LC_ALL; {begin}; ( {command} ) </dev/null 2>&1; r=$?; {end}"
+            ),
+        }
     }
 
     /// Parts a stream at its marks.
@@ -167,6 +202,28 @@ fn split_mark<'a>(bytes: &'a [u8], mark: &str) -> Option<(&'a [u8], Option<u64>,
     Some((before, number, after.get(1..).unwrap_or_default()))
 }
 
+/// A line on its way into a terminal.
+struct Typed {
+    line: Vec<u8>,
+    from: usize,
+}
+
+impl Typed {
+    /// Writes on from where it stopped.
+    fn write(&mut self, channel: &mut ssh2::Channel) -> Result<(), ssh2::Error> {
+        while let Some(rest) = self.line.get(self.from..).filter(|rest| !rest.is_empty()) {
+            match channel.write(rest) {
+                Ok(n) => self.from += n,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Err(ssh2::Error::from_errno(ssh2::ErrorCode::Session(EAGAIN)));
+                }
+                Err(_) => return Err(ssh2::Error::from_errno(ssh2::ErrorCode::Session(SOCKET_DISCONNECT))),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Why reading stopped.
 enum End {
     /// Both streams are at their end.
@@ -192,6 +249,7 @@ impl<'a> Running<'a> {
     fn start(
         session: &'a Session,
         command: &str,
+        way: Way,
         limits: Limits,
         cancel: &CancellationToken,
     ) -> Result<Self, CommandEnd> {
@@ -203,7 +261,16 @@ impl<'a> Running<'a> {
             Unmet::Lost => CommandEnd::ConnectionLost,
         };
         let mut channel = patiently(session, until, Some(cancel), || session.ssh.channel_session()).map_err(ended)?;
-        patiently(session, until, Some(cancel), || channel.exec(command)).map_err(ended)?;
+        match way {
+            Way::Exec => patiently(session, until, Some(cancel), || channel.exec(command)).map_err(ended)?,
+            Way::Terminal => {
+                patiently(session, until, Some(cancel), || channel.request_pty("dumb", None, None)).map_err(ended)?;
+                patiently(session, until, Some(cancel), || channel.shell()).map_err(ended)?;
+                // One line, so that the shell reads no further before it ends.
+                let mut typed = Typed { line: format!("{command}; exit\n").into_bytes(), from: 0 };
+                patiently(session, until, Some(cancel), || typed.write(&mut channel)).map_err(ended)?;
+            }
+        }
         Ok(Self { session, channel, stdout: Vec::new(), stderr: Vec::new(), kept: Vec::new() })
     }
 
@@ -266,7 +333,7 @@ impl<'a> Running<'a> {
                 self.stop(stdout.pid);
                 ended
             }
-            End::Streams if !self.close(CHANNEL_LIMIT) => CommandEnd::ConnectionLost,
+            End::Streams if !self.close_after_end() => CommandEnd::ConnectionLost,
             End::Streams => self.status(&stdout),
         };
         let mut pollution = stdout.outside;
@@ -286,32 +353,44 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn close(&mut self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
+    /// Closes the channel of a command that is over, and waits until the host has confirmed it.
+    fn close_after_end(&mut self) -> bool {
+        let until = Instant::now() + CHANNEL_LIMIT;
         let channel = &mut self.channel;
         patiently(self.session, until, None, || channel.close()).is_ok()
             && patiently(self.session, until, None, || channel.wait_close()).is_ok()
     }
 
-    /// Ends a command that was cut: closes its channel, and ends its process group, which would otherwise go on until it
-    /// writes again. The number of the group is the shell's own; the host can name any, to its own harm only.
+    /// Ends a command that was cut: ends its process group, then closes its channel. Without the first, a silent command
+    /// goes on, and the server confirms no close before it is over.
+    ///
+    /// A process that cannot be ended (a driver that hangs) keeps its channel; the session goes on without it. Where
+    /// nothing answers any more, the connection is given up.
     fn stop(&mut self, pid: Option<u32>) {
-        if !self.close(STOP_LIMIT) {
-            // Nothing answers any more, and whatever is asked next would wait for it.
+        let is_heard = match pid.filter(|pid| *pid > 1).map(|pid| self.kill(pid)) {
+            Some(Err(Unmet::Late | Unmet::Lost | Unmet::Cancelled)) => return self.session.socket.close(),
+            Some(Ok(())) => true,
+            Some(Err(Unmet::Refused(_))) | None => false,
+        };
+        let until = Instant::now() + STOP_LIMIT;
+        let channel = &mut self.channel;
+        if patiently(self.session, until, None, || channel.close()).is_err() && !is_heard {
             self.session.socket.close();
-            return;
         }
-        let Some(pid) = pid.filter(|pid| *pid > 1) else { return };
+    }
+
+    /// Asks the host to end this process group. The number is the shell's own; a host can name another, to its own harm
+    /// only.
+    fn kill(&self, pid: u32) -> Result<(), Unmet> {
         let until = Instant::now() + STOP_LIMIT;
         let session = self.session;
-        let kill = format!("kill -TERM -- -{pid} 2>/dev/null || kill -TERM {pid}");
-        if let Ok(mut channel) = patiently(session, until, None, || session.ssh.channel_session())
-            && patiently(session, until, None, || channel.exec(&kill)).is_ok()
-        {
-            // Its answer is not needed, only that it was heard.
-            patiently(session, until, None, || channel.wait_eof()).ok();
-            patiently(session, until, None, || channel.close()).ok();
-        }
+        let command = format!("kill -TERM -- -{pid} 2>/dev/null || kill -TERM {pid}");
+        let mut channel = patiently(session, until, None, || session.ssh.channel_session())?;
+        patiently(session, until, None, || channel.exec(&command))?;
+        // Its answer is not needed, only its end, so that a host with few sessions is ready for the next.
+        patiently(session, until, None, || channel.wait_eof()).ok();
+        patiently(session, until, None, || channel.close()).ok();
+        Ok(())
     }
 }
 
@@ -386,7 +465,7 @@ mod tests {
     #[test]
     fn an_echo_of_the_script_holds_no_mark() {
         let frame = Frame::fresh().unwrap();
-        let script = frame.script("nvidia-smi -L");
+        let script = frame.script("nvidia-smi -L", Way::Terminal);
         assert!(!script.contains(&frame.begin) && !script.contains(&frame.end), "{script}");
         assert!(!script.contains(frame.begin.trim_start_matches("lb-").trim_end_matches("-begin")), "{script}");
     }
@@ -395,7 +474,7 @@ mod tests {
     #[test]
     fn a_shell_prints_the_marks() {
         let frame = Frame::fresh().unwrap();
-        let script = frame.script("printf out; printf err >&2; exit 7");
+        let script = frame.script("printf out; printf err >&2; exit 7", Way::Exec);
         let out = std::process::Command::new("/bin/sh").arg("-c").arg(&script).output().unwrap();
         let (stdout, stderr) = (frame.part(&out.stdout), frame.part(&out.stderr));
         assert_eq!((stdout.inside.as_slice(), stdout.status), (&b"out"[..], Some(7)));

@@ -1,5 +1,6 @@
 //! One connection to a host: the way there, who the host is, and logging in.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use ssh2::{DisconnectCode, ErrorCode, MethodType};
@@ -79,6 +80,8 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) place: String,
     /// Host and port under which the key is known.
     pub(super) key_name: (String, u16),
+    /// The host runs commands on a terminal only.
+    pub(super) needs_terminal: Cell<bool>,
 }
 
 impl Session {
@@ -165,8 +168,11 @@ impl Wanted {
                 }
             }
         }
-        types.extend(KEY_TYPES.into_iter().filter(|offered| !preferred.iter().any(|known| known == offered)));
-        types.dedup();
+        for offered in KEY_TYPES {
+            if !types.contains(&offered) {
+                types.push(offered);
+            }
+        }
         types.join(",")
     }
 }
@@ -273,7 +279,8 @@ fn attempt(
     let newly_accepted = wanted.accepted.is_some();
     let (name, port) = resolved.key_name();
     let key_name = (name.to_owned(), port);
-    Ok(Session { ssh, socket, pin, key, newly_accepted, line, place, key_name })
+    let needs_terminal = Cell::new(false);
+    Ok(Session { ssh, socket, pin, key, newly_accepted, line, place, key_name, needs_terminal })
 }
 
 /// The socket to the host, straight or through its jump host.
