@@ -4,10 +4,10 @@ use chrono::{DateTime, FixedOffset};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::evidence::{Captured, CommandEnd, PROGRAM, Record, Sealed, Source, VERSION, Vantage};
-use crate::domain::facts::{AbsentKind, Device, Fact, Value, keys};
+use crate::domain::facts::AbsentKind;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::host::{Host, Reach};
-use crate::probe::{self, Probe, Reading};
+use crate::probe::{self, Parsed, Probe, Reading};
 use crate::project::store;
 
 use super::capture::Raw;
@@ -18,8 +18,6 @@ use super::local::{self, Limits};
 
 /// The most that is read of a pasted or opened output, bytes.
 const OUTPUT_CAP: u64 = 8 << 20;
-/// Id of the probe whose answer is the host's clock.
-const CLOCK: &str = "clock";
 /// Id of the probe that asks NVML on this computer.
 const NVML: &str = "nvml";
 
@@ -124,8 +122,8 @@ impl Walk<'_> {
             let captured = raw.captured(probe.command);
             let is_lost = captured.ended == CommandEnd::ConnectionLost;
             let mut reading = probe.read(&captured);
-            if probe.id == CLOCK {
-                reading.facts.extend(clock_offset(&captured, began.wall, ended.wall));
+            if probe.id == probe::clock::PROBE.id {
+                reading = with_offset(reading, began.wall, ended.wall);
             }
             let source = Source::Probe { id: probe.id.to_owned(), parser: probe.parser };
             if let Err(failure) = self.keep(source, Some(captured), reading, ended.wall) {
@@ -212,32 +210,20 @@ fn seal(
     Ok(())
 }
 
-/// Host clock minus ours, and half the round trip as its uncertainty.
-///
-/// The answer's first line holds seconds since 1970, as `date +%s.%N` prints them; a `date` without nanoseconds leaves a
-/// letter behind the point and a second of uncertainty more. No facts when there is no such line.
-fn clock_offset(captured: &Captured, began: DateTime<FixedOffset>, ended: DateTime<FixedOffset>) -> Vec<Fact> {
-    let line = captured.text_lines().next().unwrap_or_default().trim();
-    let (whole, fraction) = line.split_once('.').unwrap_or((line, ""));
-    let has_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    let number = if has_fraction { format!("{whole}.{fraction}") } else { whole.to_owned() };
-    let Ok(host_secs) = number.parse::<f64>() else { return Vec::new() };
-    if captured.exit() != Some(0) || !host_secs.is_finite() {
-        return Vec::new();
+/// Adds the offset of the host's clock from ours to what its answer says.
+fn with_offset(reading: Reading, sent: DateTime<FixedOffset>, received: DateTime<FixedOffset>) -> Reading {
+    let mut parsed = Parsed::default();
+    for fact in reading.facts {
+        parsed.push(&fact.device, fact.key, fact.value, "s");
     }
-    let round_trip = (ended - began).as_seconds_f64().max(0.0);
-    // Distances from our own start keep the digits that seconds since 1970 would lose.
-    let base = began.timestamp();
-    #[allow(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^53")]
-    let since_base = host_secs - base as f64;
-    let ours = f64::from(began.timestamp_subsec_nanos()) / 1e9 + round_trip / 2.0;
-    let (shift, resolution) = if has_fraction { (0.0, 0.0) } else { (0.5, 0.5) };
-    let round = |secs: f64| Value::Float((secs * 1e6).round() / 1e6);
-    let fact = |key, secs| Fact { device: Device::host(), key, value: Ok(round(secs)), unit: "s".into() };
-    vec![
-        fact(keys::CLOCK_OFFSET, since_base + shift - ours),
-        fact(keys::CLOCK_OFFSET_UNCERTAINTY, round_trip / 2.0 + resolution),
-    ]
+    probe::clock::offset(&mut parsed, secs(sent), secs(received));
+    Reading { facts: parsed.facts, ..reading }
+}
+
+/// Seconds since 1970.
+#[allow(clippy::cast_precision_loss, reason = "microseconds since 1970 are below 2^53 until the year 2255")]
+fn secs(at: DateTime<FixedOffset>) -> f64 {
+    at.timestamp_micros() as f64 / 1e6
 }
 
 /// Reads a pasted or opened output by a probe's parser and seals it.
@@ -287,38 +273,4 @@ fn read_output_now(
     }
     let source = Source::Pasted { id: id.to_owned(), parser: probe.parser };
     seal(ctx, stamp, source, Some(captured), reading, clock::now().wall, name)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn answer(stdout: &str, exit: i32) -> Captured {
-        Raw { stdout: stdout.into(), ended: CommandEnd::Exit(exit), ..Raw::refused("") }.captured("date +%s.%N")
-    }
-
-    #[test]
-    fn the_host_clock_against_ours() {
-        let began = DateTime::parse_from_rfc3339("2026-11-30T12:00:00.250+08:00").unwrap();
-        let ended = began + Duration::from_millis(500);
-        let facts = |offset: f64, uncertainty: f64| {
-            vec![format!("host clock_offset {offset} s"), format!("host clock_offset_uncertainty {uncertainty} s")]
-        };
-        let base = began.timestamp();
-        for (text, exit, want) in [
-            (format!("{base}.500000000\n"), 0, facts(0.0, 0.25)),
-            (format!("{}.750000000\n", base + 2), 0, facts(2.25, 0.25)),
-            (format!("{}.500000\n", base - 10), 0, facts(-10.0, 0.25)),
-            (format!("{base}.N\n"), 0, facts(0.0, 0.75)),
-            (format!("{base}\n"), 0, facts(0.0, 0.75)),
-            (format!("{base}.5\n"), 1, vec![]),
-            ("no date\n".to_owned(), 0, vec![]),
-            (String::new(), 0, vec![]),
-        ] {
-            let got = clock_offset(&answer(&text, exit), began, ended);
-            assert_eq!(probe::lines(&got, &[]), want, "{text:?}");
-        }
-    }
 }

@@ -142,13 +142,35 @@ fn a_walk_through_every_probe_gives_sealed_records() {
         })
         .collect();
     assert_eq!(sources, ids);
+    let absent: Vec<&str> =
+        sources.iter().zip(&done.records).filter(|(_, r)| r.absent.is_some()).map(|(id, _)| *id).collect();
+    assert_eq!(absent, ["gpu_detail_text"], "the fixture answers every default probe");
     for record in &done.records {
         assert_eq!((record.kind, record.vantage, &record.candidate), (Kind::Real, Vantage::OnHost, &stamp().candidate));
         let captured = record.captured.as_ref().unwrap();
         assert_eq!((captured.pollution.as_str(), captured.masked.len()), ("", 0));
     }
     let of = |id: &str| &done.records[ids.iter().position(|other| *other == id).unwrap()];
-    assert_eq!(fact(of("gpu_list"), "gpu:7", "name"), "NVIDIA H100 80GB HBM3");
+    for (id, device, key, want) in [
+        ("os", "host", "os", "Ubuntu 22.04.5 LTS"),
+        ("os", "host", "host_name", "gpu-a"),
+        ("cpu", "cpu", "cpus", "208"),
+        ("memory", "host", "memory_total", "2063880.6015625"),
+        ("disks", "disk:nvme3n1", "size", "7681501126656"),
+        ("filesystems", "fs:/", "free", "846225141760"),
+        ("network", "nic:eth0", "ipv4", "192.0.2.17"),
+        ("network", "nic:eth0", "ipv6", "2001:db8::17"),
+        ("gpu_list", "gpu:7", "name", "NVIDIA H100 80GB HBM3"),
+        ("topology", "link:gpu:0-gpu:1", "connection", "NV18"),
+        ("topology", "link:gpu:0-nic:mlx5_0", "connection", "SYS"),
+        ("dcgm_discovery", "gpu:7", "uuid", "GPU-8e1a20d3-df36-4082-198b-7b1001a9fe30"),
+        ("dcgm_diag", "test:persistence_mode", "result", "pass"),
+    ] {
+        assert_eq!(fact(of(id), device, key), want, "{id} {device} {key}\n{:?}", probe::lines(&of(id).facts, &[]));
+    }
+    // The server runs on this computer, so its clock is ours within the round trip.
+    let secs = |key: &str| fact(of("clock"), "host", key).parse::<f64>().unwrap();
+    assert!(secs("clock_offset").abs() <= secs("clock_offset_uncertainty"), "{}", secs("clock_offset"));
     assert_eq!(fact(of("gpu_list"), "gpu:7", "uuid"), fact(of("gpu_detail"), "gpu:7", "uuid"));
     assert_eq!(fact(of("gpu_detail"), "host", "driver_version"), "570.86.15");
     assert_eq!(fact(of("gpu_detail"), "gpu:0", "memory_total"), "81559");
@@ -167,10 +189,7 @@ fn an_unknown_key_is_asked_about_refused_or_pinned() {
     let place = format!("127.0.0.1:{}", sshd.port());
 
     let refused = run(&setup, spec(auto(), &["gpu_list"]), |_| Reply::Refuse);
-    assert_eq!(
-        refused.asked,
-        [Question::HostKey { host: place.clone(), key: pin.clone(), other_types: vec![] }]
-    );
+    assert_eq!(refused.asked, [Question::HostKey { host: place.clone(), key: pin.clone(), other_types: vec![] }]);
     assert_eq!(*refused.failure(), Failure::new(FailureKind::HostKeyUnknown).with("found", &found).at(&place));
     assert!(refused.records.is_empty() && refused.connected.is_empty());
 
@@ -259,21 +278,28 @@ fn a_login_that_is_refused_says_what_was_tried() {
 fn every_key_of_the_agent_is_tried() {
     let sshd = Sshd::start();
     let socket = sshd.path("agent");
-    let mut agent =
-        std::process::Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut agent = std::process::Command::new("ssh-agent")
+        .arg("-D")
+        .arg("-a")
+        .arg(&socket)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
     let until = Instant::now() + PATIENCE;
     while !socket.exists() {
         assert!(Instant::now() < until, "no agent");
         std::thread::yield_now();
     }
     for key in ["LB_SSH_KEY_STRANGER", "LB_SSH_KEY_ECDSA"] {
-        let added = std::process::Command::new("ssh-add").arg("-q").arg(sshd.get(key)).env("SSH_AUTH_SOCK", &socket).status();
+        let added =
+            std::process::Command::new("ssh-add").arg("-q").arg(sshd.get(key)).env("SSH_AUTH_SOCK", &socket).status();
         assert!(added.unwrap().success());
     }
     let setup = sshd.setup(&sshd.known_hosts(), "");
     let config = setup.config.clone().unwrap();
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, text.replace("IdentityAgent none", &format!("IdentityAgent {}", socket.display()))).unwrap();
+    std::fs::write(&config, text.replace("IdentityAgent none", &format!("IdentityAgent {}", socket.display())))
+        .unwrap();
     let done = probe(&setup, host("gpu-a", Auth::Agent), &["gpu_list"]);
     agent.kill().unwrap();
     agent.wait().unwrap();
@@ -402,12 +428,13 @@ fn cancel_ends_a_silent_command_and_keeps_what_came_before() {
     let setup = sshd.setup(&sshd.known_hosts(), "");
     let pid = sshd.path("pid");
     let mut stopped: Option<Instant> = None;
-    let done = run_until(&setup, spec(auto(), &["gpu_list", "gpu_detail"]), &mut |q| panic!("{q:?}"), |engine, job, _| {
-        if stopped.is_none() && std::fs::read_to_string(&pid).is_ok_and(|text| !text.is_empty()) {
-            engine.cancel(job);
-            stopped = Some(Instant::now());
-        }
-    });
+    let done =
+        run_until(&setup, spec(auto(), &["gpu_list", "gpu_detail"]), &mut |q| panic!("{q:?}"), |engine, job, _| {
+            if stopped.is_none() && std::fs::read_to_string(&pid).is_ok_and(|text| !text.is_empty()) {
+                engine.cancel(job);
+                stopped = Some(Instant::now());
+            }
+        });
     assert_eq!((done.records.len(), &done.outcome), (1, &Some(Outcome::Cancelled)));
     // Not a measure of speed: the command itself would have gone on for minutes.
     assert!(stopped.unwrap().elapsed() < Duration::from_secs(20));
@@ -425,13 +452,14 @@ fn cancel_ends_a_connection_that_never_greets() {
     let silent = Host { reach: Reach::Ssh(target), ..auto() };
     let mut accepted = None;
     listener.set_nonblocking(true).unwrap();
-    let done =
-        run_until(&Setup::default(), spec(silent, &["gpu_list"]), &mut |q| panic!("{q:?}"), |engine, job, _| {
-            if accepted.is_none() && let Ok((stream, _)) = listener.accept() {
-                accepted = Some(stream);
-                engine.cancel(job);
-            }
-        });
+    let done = run_until(&Setup::default(), spec(silent, &["gpu_list"]), &mut |q| panic!("{q:?}"), |engine, job, _| {
+        if accepted.is_none()
+            && let Ok((stream, _)) = listener.accept()
+        {
+            accepted = Some(stream);
+            engine.cancel(job);
+        }
+    });
     assert_eq!(done.outcome, Some(Outcome::Cancelled));
 }
 
@@ -461,8 +489,9 @@ fn a_way_through_a_jump_host() {
 #[test]
 fn hosts_that_cannot_be_reached() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let at = |address: &str, port| {
-        Host { reach: Reach::Ssh(SshTarget { address: address.into(), port, ..SshTarget::default() }), ..auto() }
+    let at = |address: &str, port| Host {
+        reach: Reach::Ssh(SshTarget { address: address.into(), port, ..SshTarget::default() }),
+        ..auto()
     };
     for (host, want) in [
         (at("127.0.0.1", Some(free)), FailureKind::HostUnreachable),
@@ -509,10 +538,9 @@ fn pasted_and_opened_outputs_are_read_by_the_same_parser() {
         let spec = JobSpec::ReadOutput { probe, source, exit: Some(0), stamp: stamp() };
         run(&Setup::default(), spec, |q| panic!("{q:?}"))
     };
-    for (source, command) in [
-        (OutputSource::Text(text.into()), "pasted text"),
-        (OutputSource::File(file.clone()), "list.txt"),
-    ] {
+    for (source, command) in
+        [(OutputSource::Text(text.into()), "pasted text"), (OutputSource::File(file.clone()), "list.txt")]
+    {
         let done = read(source, "gpu_list");
         assert_eq!(done.outcome, Some(Outcome::Done));
         let record = &done.records[0];
@@ -567,10 +595,7 @@ async fn a_tunnel_carries_bytes_to_a_port_of_the_host() {
     let unknown = Tunnel::open(&setup, &cancel, &gpu, &target(&gpu), remote).await.unwrap_err();
     assert_eq!(unknown.kind, FailureKind::HostKeyUnknown);
 
-    let pin = KeyPin {
-        key_type: "ssh-ed25519".into(),
-        fingerprint: fingerprint(&sshd.path("host_ed25519.pub")),
-    };
+    let pin = KeyPin { key_type: "ssh-ed25519".into(), fingerprint: fingerprint(&sshd.path("host_ed25519.pub")) };
     let pinned = Host { pinned_key: Some(pin), ..gpu };
     let tunnel = Tunnel::open(&setup, &cancel, &pinned, &target(&pinned), remote).await.unwrap();
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", tunnel.local_port())).await.unwrap();
@@ -600,7 +625,10 @@ fn gpus_are_sampled_until_cancelled() {
     let samples: Vec<_> = (0..20).map(|_| inbox.blocking_recv().unwrap()).collect();
     let indexes: Vec<u32> = samples.iter().map(|sample| sample.gpu_idx).collect();
     assert_eq!(indexes[..9], [0, 1, 2, 3, 4, 5, 6, 7, 0]);
-    assert_eq!((samples[1].memory_mib, samples[1].utilization, samples[1].power_watts), (Some(61_251.0), Some(91.0), Some(543.75)));
+    assert_eq!(
+        (samples[1].memory_mib, samples[1].utilization, samples[1].power_watts),
+        (Some(61_251.0), Some(91.0), Some(543.75))
+    );
     assert!(samples.windows(2).all(|pair| pair[0].at_secs <= pair[1].at_secs));
     cancel.cancel();
     assert_eq!(thread.join().unwrap(), Ok(()));

@@ -49,7 +49,15 @@ impl Sshd {
     pub fn start_with(args: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let out = Command::new(fixture().join("sshd-fixture.sh"))
-            .args(["start", folder.path().to_str().unwrap(), "--port", &ports().to_string(), "--ttl", "240", "--no-rsa"])
+            .args([
+                "start",
+                folder.path().to_str().unwrap(),
+                "--port",
+                &ports().to_string(),
+                "--ttl",
+                "240",
+                "--no-rsa",
+            ])
             .args(args)
             .output()
             .unwrap();

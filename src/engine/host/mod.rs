@@ -1,5 +1,6 @@
 //! Hosts over SSH: connections, bounded commands, the tunnel and the GPU sampler of a load run.
 
+#[cfg(feature = "desktop")]
 mod config;
 #[cfg(feature = "desktop")]
 mod exec;
@@ -122,7 +123,13 @@ pub fn spawn_sampler(
 }
 
 /// Host aliases of the SSH configuration, in its order. A file that cannot be read gives none.
-#[must_use]
+#[cfg(feature = "desktop")]
 pub(super) fn aliases(setup: &Setup) -> Vec<String> {
     config::aliases(setup)
+}
+
+/// Without SSH no alias leads anywhere.
+#[cfg(not(feature = "desktop"))]
+pub(super) fn aliases(_setup: &Setup) -> Vec<String> {
+    Vec::new()
 }
