@@ -44,8 +44,15 @@ fn parse(out: &Captured) -> Result<Parsed, Absent> {
             parsed.int(&cpu, key, field(label).unwrap_or_default(), "");
         }
     }
-    if let Some(vendor) = field("Hypervisor vendor") {
-        parsed.text(&Device::host(), keys::HYPERVISOR, vendor);
+    let host = Device::host();
+    let flagged = field("Flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    match field("Hypervisor vendor") {
+        Some(vendor) => parsed.text(&host, keys::HYPERVISOR, vendor),
+        None if flagged => parsed.text(&host, keys::HYPERVISOR, "unnamed"),
+        None if field("Architecture").is_some() => {
+            parsed.absent(&host, keys::HYPERVISOR, AbsentKind::NotReported, "lscpu names none");
+        }
+        None => {}
     }
     let with_cpus = numa.iter().filter(|(_, list)| !list.is_empty()).count();
     if numa.is_empty() {

@@ -1,7 +1,7 @@
 //! Everything the driver tells about each GPU (`nvidia-smi -q -x`): memory, links, power, errors, MIG, processes.
 
 use super::gpu_fields::{self, Form};
-use super::{Parsed, Probe, words};
+use super::{Parsed, Probe, gpu_detail_text, words};
 use crate::domain::evidence::Captured;
 use crate::domain::facts::{Absent, AbsentKind};
 use crate::wire::smi_log::{self, Refused};
@@ -31,6 +31,8 @@ fn parse(out: &Captured) -> Result<Parsed, Absent> {
             }
             Ok(parsed)
         }
+        // People paste the indented form into the same field.
+        Err(Refused::NotThere) if out.stdout.contains("NVSMI LOG") => (gpu_detail_text::PROBE.parse)(out),
         Err(refused) => Err(why(out, &refused)),
     }
 }

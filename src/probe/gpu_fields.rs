@@ -338,6 +338,11 @@ fn flag_gpu(parsed: &Parsed, flags: &mut Flags, gpu_idx: u32, node: &Node, form:
             flags.gpu(severity, code, format!("{label}: Yes"), gpu_idx);
         }
     }
+    let license =
+        form.of("vgpu_software_licensed_product/license_status", "vGPU Software Licensed Product/License Status");
+    if let Some(license) = node.at(license).filter(|license| license.text.starts_with("Unlicensed")) {
+        flags.gpu(Severity::Configuration, "vgpu_unlicensed", format!("vGPU licence: {}", license.text), gpu_idx);
+    }
     if let Some(fabric) = node.at(form.of("fabric/state", "Fabric/State"))
         && words::missing(&fabric.text).is_none()
         && !matches!(fabric.text.as_str(), "Completed" | "Not Supported")

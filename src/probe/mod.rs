@@ -18,6 +18,7 @@ pub mod gpu_detail_text;
 mod gpu_fields;
 mod gpu_health;
 pub mod gpu_list;
+pub mod gpu_sample_csv;
 pub mod memory;
 pub mod network;
 pub mod os;
@@ -61,6 +62,9 @@ impl Probe {
         match (self.parse)(out) {
             Ok(mut parsed) => {
                 parsed.note_end(out);
+                if self.tool() == "nvidia-smi" {
+                    parsed.note_nvml_status(out);
+                }
                 Reading { facts: parsed.facts, findings: parsed.findings, absent: None }
             }
             Err(absent) => {
@@ -91,6 +95,7 @@ pub const ALL: &[Probe] = &[
     dcgm_discovery::PROBE,
     dcgm_diag::PROBE,
     gpu_detail_text::PROBE,
+    gpu_sample_csv::PROBE,
 ];
 
 /// Ids of the probes that are asked when nobody chooses: all that are safe beside running work.
@@ -154,6 +159,7 @@ pub const CODES: &[&str] = &[
     "pcie_width",
     "pcie_gen",
     "sizes_rounded",
+    "vgpu_unlicensed",
 ];
 
 /// Why an id names no probe, with those that exist.
@@ -273,6 +279,23 @@ impl Parsed {
             CommandEnd::Refused(why) => format!("The command was not run: {why}"),
         };
         self.finding_of(Severity::NotJudged, "output_cut", format!("{why}; what follows in the output was not read"));
+    }
+
+    /// Adds what the status of `nvidia-smi` says beside a readable answer: it hands on NVML's return codes, and whole
+    /// tables come with code 14.
+    fn note_nvml_status(&mut self, out: &Captured) {
+        let (severity, code, what) = match out.exit() {
+            None | Some(0) => return,
+            Some(8) => (Severity::Isolate, "power_cable", "a card lacks external power"),
+            Some(14) => (Severity::Watch, "inforom_corrupted", "an infoROM is corrupted"),
+            Some(15) => (Severity::Isolate, "gpu_lost", "a GPU is lost"),
+            Some(16) => (Severity::Reset, "gpu_requires_reset", "a GPU requires reset"),
+            Some(_) => (Severity::NotJudged, "output_cut", "the answer may be incomplete"),
+        };
+        let said = self.findings.iter().any(|finding| finding.code == code || finding.code == "gpu_fault");
+        if let (false, Some(exit)) = (said, out.exit()) {
+            self.finding_of(severity, code, format!("nvidia-smi ended with code {exit}: {what}"));
+        }
     }
 
     /// The value of a fact, for parsers that judge what they have read.

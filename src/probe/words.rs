@@ -319,6 +319,9 @@ fn by_status(code: i32, tool: &str) -> Option<Absent> {
 fn unknown_text(out: &Captured) -> Absent {
     let first = lines(out).map(str::trim).find(|line| !line.is_empty());
     match (first, out.exit()) {
+        (Some(line), _) if line.to_lowercase().starts_with("error") => {
+            Absent::new(AbsentKind::NotRun, tidy(&plain(line), 300))
+        }
         (Some(line), _) => Absent::new(AbsentKind::Unreadable, tidy(&plain(line), 200)),
         (None, Some(code)) if code != 0 => Absent::new(AbsentKind::Unreadable, format!("no output, code {code}")),
         (None, _) => Absent::new(AbsentKind::Unreadable, "no output"),
