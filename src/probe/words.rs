@@ -109,13 +109,17 @@ pub fn tidy(text: &str, max: usize) -> String {
     }
     let head = text.get(..end).unwrap_or_default();
     let mut tidy = String::with_capacity(head.len());
+    let mut cut = end < text.len();
     for c in head.chars() {
-        let fits = tidy.len() < max;
-        if fits {
-            tidy.push(if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c });
+        let c = if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c };
+        // A replacement takes more bytes than what it replaces.
+        if tidy.len() + c.len_utf8() > max {
+            cut = true;
+            break;
         }
+        tidy.push(c);
     }
-    if end < text.len() || tidy.len() >= max {
+    if cut {
         tidy.push('…');
     }
     tidy

@@ -11,6 +11,9 @@ pub fn captures() -> Vec<(String, PathBuf, PathBuf)> {
     let mut found = Vec::new();
     for folder in std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
         let probe = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        if leasebench::probe::find(&probe).is_none() {
+            continue; // Samples of outside formats, which other tests read.
+        }
         for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             if file.extension().unwrap() != "want" {
                 found.push((probe.clone(), file.clone(), file.with_extension("want")));
