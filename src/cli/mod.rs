@@ -2,8 +2,10 @@
 //! with 2 for wrong use or unreadable input.
 
 mod check;
+mod load;
 pub mod out;
 mod parse;
+mod practice;
 mod probe;
 mod verify;
 
@@ -51,6 +53,10 @@ enum Verb {
     Probe(probe::ProbeArgs),
     /// Read a captured output by a probe's parser: its facts and findings.
     Parse(parse::ParseArgs),
+    /// Run one load test against an OpenAI-compatible endpoint.
+    Load(Box<load::LoadArgs>),
+    /// Serve a small OpenAI-compatible endpoint with scripted behaviour on this computer's loopback.
+    PracticeServer(practice::PracticeArgs),
 }
 
 /// What the arguments ask for.
@@ -105,6 +111,8 @@ pub fn run(headless: Headless) -> ExitCode {
         Verb::Verify(args) => verify::run(&args, text),
         Verb::Probe(args) => probe::run(&args, text),
         Verb::Parse(args) => parse::run(&args, text),
+        Verb::Load(args) => load::run(&args, text),
+        Verb::PracticeServer(args) => practice::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))
 }

@@ -39,6 +39,11 @@ pub fn failure(text: &Text, failure: &Failure) -> ExitCode {
     ExitCode::from(WRONG_USE)
 }
 
+/// Prints a line on standard error that is no failure.
+pub fn warning(text: &str) {
+    writeln!(io::stderr().lock(), "{}", visible(text)).ok();
+}
+
 /// Control characters as escapes, so that nothing from a host reaches the terminal as a command.
 #[must_use]
 pub fn visible(text: &str) -> String {

@@ -8,6 +8,7 @@ use crate::project::store::{self, AUTOSAVE_FILE, EVIDENCE_FOLDER, PLAN_FILE};
 
 use super::event::{Outcome, What};
 use super::job::{JobCtx, JobSpec, OpenMode};
+use super::part;
 
 /// The most that is read of this user's settings, bytes.
 const USER_FILE_CAP: u64 = 1 << 20;
@@ -186,7 +187,7 @@ fn open(folder: &Path, mode: OpenMode) -> Result<store::Opened, Failure> {
         OpenMode::Sample => store::read(&folder),
         OpenMode::Unsaved => {
             let lock = store::lock(&folder)?;
-            store::read_unsaved(&folder).map(|opened| store::Opened { lock, ..opened })
+            store::read_unsaved(&folder).map(|opened| store::Opened { lock, ..with_interrupted(&folder, opened) })
         }
         OpenMode::Edit => {
             // Read before anything is made in the folder: a wrong path must not gain a lock file.
@@ -198,9 +199,24 @@ fn open(folder: &Path, mode: OpenMode) -> Result<store::Opened, Failure> {
                 Err(failure) => (None, Some(failure)),
             };
             let opened = store::read(&folder)?;
+            // Only who holds the project may take up its part files: a run of another window still writes its own.
+            let opened = if read_only.is_none() { with_interrupted(&folder, opened) } else { opened };
             Ok(store::Opened { lock, read_only, ..opened })
         }
     }
+}
+
+/// The project with the runs in it that were interrupted, sealed now. A run that cannot be kept stays a part file, to be
+/// found again.
+fn with_interrupted(folder: &Path, mut opened: store::Opened) -> store::Opened {
+    for (path, sealed) in part::seal_found(&folder.join(EVIDENCE_FOLDER)) {
+        if store::keep(folder, &sealed).is_ok() {
+            std::fs::remove_file(path).ok();
+            opened.interrupted.push(sealed.id.clone());
+            opened.evidence.push(sealed);
+        }
+    }
+    opened
 }
 
 /// Forgets the unsaved plan, and the scratch folder around it when no record is in it.

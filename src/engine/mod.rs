@@ -3,13 +3,17 @@
 mod capture;
 pub mod clock;
 mod dialogs;
+pub mod endpoint;
 pub mod event;
 pub mod files;
 pub mod host;
 pub mod job;
+mod load;
 mod local;
 #[cfg(feature = "desktop")]
 mod local_gpu;
+pub mod part;
+pub mod practice;
 mod probing;
 
 use std::collections::BTreeMap;
@@ -219,7 +223,7 @@ fn blocking(ctx: &JobCtx, spec: JobSpec) -> Outcome {
             ctx.emit_blocking(What::SshAliases(host::aliases(&ctx.ssh)));
             Outcome::Done
         }
-        JobSpec::Load(_) => Outcome::Failed(Failure::new(FailureKind::NotSupportedHere)),
+        JobSpec::Load(spec) => load::run(ctx, *spec),
         JobSpec::Pick { picking, suggested } => dialogs::pick(ctx, picking, &suggested),
         spec => files::run(ctx, spec),
     }

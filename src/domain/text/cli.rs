@@ -11,5 +11,12 @@ words! {
         probe_head,
         verify_missing,
         verify_total,
+        practice_address,
+        load_total,
+        load_rates,
+        load_client,
+        load_gap_not_measurable,
+        load_refused_options,
+        load_invalid,
     }
 }
