@@ -246,10 +246,9 @@ pub(crate) fn unread(id: &str, probe: &str, minute: u32, kind: AbsentKind, detai
     Kept { id: EvidenceId(id.into()), record: Arc::new(record) }
 }
 
-/// One host with these answers, newest first.
-pub(crate) fn host(mut records: Vec<Kept>) -> HostSeen {
-    records.sort_by_key(|kept| std::cmp::Reverse(kept.record.taken_at));
-    HostSeen { host: HostId("h1".into()), records }
+/// One host with these answers.
+pub(crate) fn host(records: Vec<Kept>) -> HostSeen {
+    HostSeen::new(HostId("h1".into()), records)
 }
 
 /// A candidate seen through these runs, newest first.

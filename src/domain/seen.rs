@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use chrono::{DateTime, FixedOffset};
+
 use super::curve::{self, StepPoint, ValidityItem};
 use super::evidence::{Kind, Record, Sealed, Source};
-use super::facts::{Absent, Device, Fact, Key};
+use super::facts::{Absent, Device, Fact, Key, keys};
 use super::host::Host;
 use super::ids::{CandidateId, EvidenceId, HostId};
 use super::load::{LoadPlan, Outcome, RunEnd, StepRecord, TokenSource};
@@ -37,7 +39,27 @@ pub struct HostSeen {
     pub host: HostId,
     /// Answers of probes and pasted outputs, newest first.
     pub records: Vec<Kept>,
+    /// What real answers say the machine is, newest first.
+    identity: Vec<Identity>,
 }
+
+/// What one real answer says the machine is.
+#[derive(Debug, Clone)]
+struct Identity {
+    taken_at: DateTime<FixedOffset>,
+    /// Values of each of [`IDENTITY`] on the machine and its GPUs, sorted; empty where the answer has none.
+    values: [Vec<String>; N_IDENTITY],
+}
+
+/// How many values identify a machine.
+const N_IDENTITY: usize = 4;
+/// What must be as it was for a run to stand for the host: the key and its name for `Text::name`.
+static IDENTITY: [(Key, &str); N_IDENTITY] = [
+    (keys::DRIVER_VERSION, "driver_version"),
+    (keys::KERNEL, "kernel"),
+    (keys::OS, "os"),
+    (keys::UUID, "gpu_identity"),
+];
 
 /// Which kinds of record are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +80,28 @@ pub struct Known<'a> {
 }
 
 impl HostSeen {
+    /// What was seen on a host.
+    #[must_use]
+    pub fn new(host: HostId, mut records: Vec<Kept>) -> Self {
+        newest_first(&mut records);
+        let identity = records.iter().filter(|kept| kept.record.kind == Kind::Real).filter_map(identity).collect();
+        Self { host, records, identity }
+    }
+
+    /// What of the machine is not as it was at that moment, as a name of `Text::name`; `None` also where nothing was
+    /// known then.
+    #[must_use]
+    pub fn changed_since(&self, moment: DateTime<FixedOffset>) -> Option<&'static str> {
+        IDENTITY.iter().enumerate().find_map(|(idx, (_, name))| {
+            let mut known = self.identity.iter().filter_map(|identity| {
+                identity.values.get(idx).filter(|values| !values.is_empty()).map(|values| (identity.taken_at, values))
+            });
+            let (now_at, now) = known.next()?;
+            let (_, then) = if now_at <= moment { return None } else { known.find(|(at, _)| *at <= moment)? };
+            (then != now).then_some(*name)
+        })
+    }
+
     /// The newest answer to each question, newest first.
     #[must_use]
     pub fn latest(&self, reading: Reading) -> Vec<&Kept> {
@@ -70,6 +114,22 @@ impl HostSeen {
             .filter(|kept| asked.insert(probe_id(&kept.record)))
             .collect()
     }
+}
+
+fn identity(kept: &Kept) -> Option<Identity> {
+    let mut values: [Vec<String>; N_IDENTITY] = Default::default();
+    for fact in &kept.record.facts {
+        let place = IDENTITY.iter().zip(&mut values).find(|((key, _), _)| fact.key == *key);
+        if let (Some((_, values)), Ok(value)) = (place, &fact.value)
+            && (is_host(&fact.device) || is_gpu(&fact.device))
+        {
+            values.push(value.to_string());
+        }
+    }
+    for values in &mut values {
+        values.sort_unstable();
+    }
+    values.iter().any(|values| !values.is_empty()).then_some(Identity { taken_at: kept.record.taken_at, values })
 }
 
 /// Facts of this key on devices that `is_meant` picks, from the newest record that has any.
@@ -245,9 +305,7 @@ pub fn group(
         }
     }
     for host in hosts {
-        let mut records = answers.remove(&host.id).unwrap_or_default();
-        newest_first(&mut records);
-        let host_seen = HostSeen { host: host.id.clone(), records };
+        let host_seen = HostSeen::new(host.id.clone(), answers.remove(&host.id).unwrap_or_default());
         if let Some(seen) = host.candidate.as_ref().and_then(|id| grouped.candidates.get_mut(id)) {
             seen.hosts.push(host_seen.clone());
         }

@@ -448,38 +448,7 @@ fn changed_since(record: &Record, case: &Case<'_>) -> Option<&'static str> {
     if record.brief_digest.as_deref() != case.digest {
         return Some("brief");
     }
-    const FACTS: [(Key, &str); 4] = [
-        (keys::DRIVER_VERSION, "driver_version"),
-        (keys::KERNEL, "kernel"),
-        (keys::OS, "os"),
-        (keys::UUID, "gpu_identity"),
-    ];
-    for host in &case.seen.hosts {
-        let real = || host.records.iter().filter(|kept| kept.record.kind == Kind::Real);
-        for (key, name) in &FACTS {
-            let now = real().find_map(|kept| values(kept, key));
-            let then = real().filter(|kept| kept.record.taken_at <= record.taken_at).find_map(|kept| values(kept, key));
-            if let (Some(then), Some(now)) = (then, now)
-                && then != now
-            {
-                return Some(name);
-            }
-        }
-    }
-    None
-}
-
-/// Values of a key on the machine and its GPUs, in order; `None` when the record has none.
-fn values(kept: &Kept, key: &Key) -> Option<Vec<String>> {
-    let mut values: Vec<String> = kept
-        .record
-        .facts
-        .iter()
-        .filter(|fact| fact.key == *key && (is_host(&fact.device) || is_gpu(&fact.device)))
-        .filter_map(|fact| fact.value.as_ref().ok().map(ToString::to_string))
-        .collect();
-    values.sort_unstable();
-    (!values.is_empty()).then_some(values)
+    case.seen.hosts.iter().find_map(|host| host.changed_since(record.taken_at))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
