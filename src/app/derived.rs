@@ -47,6 +47,27 @@ pub struct Derived {
     /// How the decision stands.
     pub decision: DecisionView,
     rail: Vec<RailStep>,
+    /// What the records were grouped by, and how: most edits change neither.
+    grouped_by: GroupedBy,
+    grouped: Arc<Grouped>,
+}
+
+/// What the grouping of records depends on. A sealed record never changes, so its id stands for it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct GroupedBy {
+    evidence: Vec<EvidenceId>,
+    hosts: Vec<(HostId, Option<CandidateId>)>,
+    candidates: Vec<CandidateId>,
+}
+
+impl GroupedBy {
+    fn of(plan: &Plan, evidence: &BTreeMap<EvidenceId, Sealed>) -> Self {
+        Self {
+            evidence: evidence.keys().cloned().collect(),
+            hosts: plan.hosts.iter().map(|host| (host.id.clone(), host.candidate.clone())).collect(),
+            candidates: plan.candidates.iter().map(|candidate| candidate.id.clone()).collect(),
+        }
+    }
 }
 
 /// Everything computed about one candidate.
@@ -114,7 +135,7 @@ impl Derived {
         Self::default().again(plan, evidence, n_altered, today)
     }
 
-    /// Everything anew. Runs computed before are taken over: a sealed record never changes.
+    /// Everything anew, but for what follows from records that were there before: a sealed record never changes.
     #[must_use]
     pub fn again(
         &self,
@@ -123,20 +144,26 @@ impl Derived {
         n_altered: usize,
         today: NaiveDate,
     ) -> Self {
-        let known = self.runs.iter().map(|run| (run.id.clone(), Arc::clone(run))).collect();
-        let runs = seen::runs(evidence, &known);
-        let ids: Vec<CandidateId> = plan.candidates.iter().map(|candidate| candidate.id.clone()).collect();
-        let Grouped { candidates: mut seen, hosts } = seen::group(&ids, &plan.hosts, evidence, &runs);
+        let grouped_by = GroupedBy::of(plan, evidence);
+        let (runs, grouped) = if grouped_by == self.grouped_by {
+            (self.runs.clone(), Arc::clone(&self.grouped))
+        } else {
+            let known = self.runs.iter().map(|run| (run.id.clone(), Arc::clone(run))).collect();
+            let runs = seen::runs(evidence, &known);
+            let grouped = seen::group(&grouped_by.candidates, &plan.hosts, evidence, &runs);
+            (runs, Arc::new(grouped))
+        };
         let digest = brief_digest(&plan.brief);
+        let unseen = Seen::default();
         let candidates: Vec<CandidateView> = plan
             .candidates
             .iter()
             .map(|candidate| {
-                let seen = seen.remove(&candidate.id).unwrap_or_default();
+                let seen = grouped.candidates.get(&candidate.id).unwrap_or(&unseen);
                 candidate_view(plan, candidate, seen, digest.as_deref(), today)
             })
             .collect();
-        let hosts = hosts.iter().map(|host| host_view(host, &candidates)).collect();
+        let hosts = grouped.hosts.iter().map(|host| host_view(host, &candidates)).collect();
         let mut derived = Self {
             gate: gate(&plan.brief),
             brief_digest: digest,
@@ -147,6 +174,8 @@ impl Derived {
             n_altered,
             decision: decision_view(plan),
             rail: Vec::new(),
+            grouped_by,
+            grouped,
         };
         derived.rail = rail::steps(plan, &derived);
         derived
@@ -197,13 +226,13 @@ impl Derived {
 fn candidate_view(
     plan: &Plan,
     candidate: &Candidate,
-    seen: Seen,
+    seen: &Seen,
     digest: Option<&str>,
     today: NaiveDate,
 ) -> CandidateView {
     let brief = &plan.brief;
     let real_promises = promises::rows(candidate, &seen.hosts, Reading::RealOnly);
-    let case = Case { brief, digest, candidate, seen: &seen, promises: &real_promises, today };
+    let case = Case { brief, digest, candidate, seen, promises: &real_promises, today };
     let judged: Vec<Judged> = plan.criteria.iter().map(|criterion| judge::judge(criterion, &case)).collect();
     CandidateView {
         id: candidate.id.clone(),
@@ -213,7 +242,7 @@ fn candidate_view(
         cost: cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration),
         overall: judge::overall(&judged),
         judged,
-        runs: seen.runs,
+        runs: seen.runs.clone(),
         questions: questions(candidate),
     }
 }

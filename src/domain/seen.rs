@@ -39,16 +39,16 @@ pub struct HostSeen {
     pub host: HostId,
     /// Answers of probes and pasted outputs, newest first.
     pub records: Vec<Kept>,
-    /// What real answers say the machine is, newest first.
-    identity: Vec<Identity>,
+    /// What real answers say the machine is: for each of [`IDENTITY`], the values and since when, newest first. Only
+    /// changes are kept.
+    identity: [Vec<Since>; N_IDENTITY],
 }
 
-/// What one real answer says the machine is.
+/// Values on the machine and its GPUs, sorted, and when they were seen first.
 #[derive(Debug, Clone)]
-struct Identity {
-    taken_at: DateTime<FixedOffset>,
-    /// Values of each of [`IDENTITY`] on the machine and its GPUs, sorted; empty where the answer has none.
-    values: [Vec<String>; N_IDENTITY],
+struct Since {
+    at: DateTime<FixedOffset>,
+    values: Vec<String>,
 }
 
 /// How many values identify a machine.
@@ -84,7 +84,17 @@ impl HostSeen {
     #[must_use]
     pub fn new(host: HostId, mut records: Vec<Kept>) -> Self {
         newest_first(&mut records);
-        let identity = records.iter().filter(|kept| kept.record.kind == Kind::Real).filter_map(identity).collect();
+        let mut identity: [Vec<Since>; N_IDENTITY] = Default::default();
+        for kept in records.iter().filter(|kept| kept.record.kind == Kind::Real) {
+            let at = kept.record.taken_at;
+            for (changes, values) in identity.iter_mut().zip(identity_of(&kept.record)) {
+                match changes.last_mut() {
+                    _ if values.is_empty() => {}
+                    Some(later) if later.values == values => later.at = at,
+                    _ => changes.push(Since { at, values }),
+                }
+            }
+        }
         Self { host, records, identity }
     }
 
@@ -92,13 +102,10 @@ impl HostSeen {
     /// known then.
     #[must_use]
     pub fn changed_since(&self, moment: DateTime<FixedOffset>) -> Option<&'static str> {
-        IDENTITY.iter().enumerate().find_map(|(idx, (_, name))| {
-            let mut known = self.identity.iter().filter_map(|identity| {
-                identity.values.get(idx).filter(|values| !values.is_empty()).map(|values| (identity.taken_at, values))
-            });
-            let (now_at, now) = known.next()?;
-            let (_, then) = if now_at <= moment { return None } else { known.find(|(at, _)| *at <= moment)? };
-            (then != now).then_some(*name)
+        self.identity.iter().zip(&IDENTITY).find_map(|(changes, (_, name))| {
+            let now = changes.first()?;
+            let then = changes.iter().find(|change| change.at <= moment)?;
+            (then.values != now.values).then_some(*name)
         })
     }
 
@@ -116,9 +123,10 @@ impl HostSeen {
     }
 }
 
-fn identity(kept: &Kept) -> Option<Identity> {
+/// Values of each of [`IDENTITY`] on the machine and its GPUs, sorted; empty where the answer has none.
+fn identity_of(record: &Record) -> [Vec<String>; N_IDENTITY] {
     let mut values: [Vec<String>; N_IDENTITY] = Default::default();
-    for fact in &kept.record.facts {
+    for fact in &record.facts {
         let place = IDENTITY.iter().zip(&mut values).find(|((key, _), _)| fact.key == *key);
         if let (Some((_, values)), Ok(value)) = (place, &fact.value)
             && (is_host(&fact.device) || is_gpu(&fact.device))
@@ -129,7 +137,7 @@ fn identity(kept: &Kept) -> Option<Identity> {
     for values in &mut values {
         values.sort_unstable();
     }
-    values.iter().any(|values| !values.is_empty()).then_some(Identity { taken_at: kept.record.taken_at, values })
+    values
 }
 
 /// Facts of this key on devices that `is_meant` picks, from the newest record that has any.
