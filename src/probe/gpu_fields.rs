@@ -231,6 +231,9 @@ const MIG_FIELDS: &[Field] = &[
     ),
 ];
 
+/// No machine has more GPUs than this.
+const MAX_GPUS: usize = 256;
+
 /// Reads the header and every GPU of a log, and judges them.
 pub(super) fn log(root: &Node, form: Form) -> Parsed {
     let mut parsed = Parsed::default();
@@ -252,7 +255,11 @@ pub(super) fn log(root: &Node, form: Form) -> Parsed {
     parsed.push(&host, keys::GPUS_ATTACHED, attached.clone(), "");
     parsed.count(&host, keys::GPUS_LISTED, gpus.len(), "");
     let mut flags = Flags::default();
-    for (gpu_idx, node) in (0_u32..).zip(&gpus) {
+    if gpus.len() > MAX_GPUS {
+        let what = format!("The answer lists {} GPUs; only the first {MAX_GPUS} are read", gpus.len());
+        flags.host(Severity::NotJudged, "output_cut", what);
+    }
+    for (gpu_idx, node) in (0_u32..).zip(gpus.iter().take(MAX_GPUS)) {
         gpu(&mut parsed, &mut flags, gpu_idx, node, form);
     }
     gpu_health::judge(&mut parsed, &mut flags);
