@@ -6,7 +6,6 @@ use num_rational::BigRational;
 use crate::app::command::{Command, Screen};
 use crate::app::derived::CandidateView;
 use crate::app::state::{Project, State};
-use crate::domain::acceptance::judge::Standing;
 use crate::domain::billing::Category;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{Carried, StepChoice, to_f64};
@@ -182,7 +181,7 @@ fn card_ui(
     ui.horizontal_wrapped(|ui| {
         match &offer.view.overall {
             Some(overall) => {
-                let mark = mark_of(overall.worst);
+                let mark = Mark::from(overall.worst);
                 badge(ui, mark, mark.word(text), BadgeSize::Normal);
             }
             None => {
@@ -215,18 +214,6 @@ fn kind_word(kind: Kind, text: &Text) -> Option<&str> {
         Kind::Real => None,
         Kind::Practice => Some(text.name("kind_practice")),
         Kind::Replay => Some(text.name("kind_replay")),
-    }
-}
-
-/// The shape of a standing.
-fn mark_of(standing: Standing) -> Mark {
-    match standing {
-        Standing::Fail => Mark::Fail,
-        Standing::Inconclusive => Mark::Inconclusive,
-        Standing::Stale => Mark::Stale,
-        Standing::NotTested => Mark::NotTested,
-        Standing::Waived => Mark::Waived,
-        Standing::Pass => Mark::Pass,
     }
 }
 

@@ -36,17 +36,25 @@ pub fn show(screen: Screen, ui: &mut Ui, state: &State, text: &Text, out: &mut V
 
 /// Whether the step has something to show in the inspector now.
 #[must_use]
-pub fn has_inspector(_screen: Screen, _state: &State) -> bool {
-    false
+pub fn has_inspector(screen: Screen, state: &State) -> bool {
+    screen == Screen::Acceptance && acceptance::has_inspector(state)
 }
 
 /// Draws the inspector of a step, 336 wide; it scrolls up and down. Called only while [`has_inspector`] says so.
-pub fn inspector(_screen: Screen, _ui: &mut Ui, _state: &State, _text: &Text, _out: &mut Vec<Command>) {}
+pub fn inspector(screen: Screen, ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
+    if screen == Screen::Acceptance {
+        acceptance::inspector_ui(ui, state, text, out);
+    }
+}
 
 /// Draws a layer that belongs to a step (add a host, paste an output, sign, waive, attest, set up a load run), with
 /// `widgets::dialog`. Layers of the shell are drawn by the shell.
 pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
-    if layer == Layer::ImportModel {
-        brief::import_ui(ui, state, text, out);
+    match layer {
+        Layer::ImportModel => brief::import_ui(ui, state, text, out),
+        Layer::Waive => acceptance::waive_ui(ui, state, text, out),
+        Layer::Attest => acceptance::attest_ui(ui, state, text, out),
+        Layer::Sign => decision::sign_ui(ui, state, text, out),
+        _ => {}
     }
 }

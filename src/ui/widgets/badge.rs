@@ -6,6 +6,7 @@ use egui::{
 };
 
 use super::icons;
+use crate::domain::acceptance::judge::Standing;
 use crate::domain::acceptance::{Judged, Verdict};
 use crate::domain::text::Text;
 use crate::ui::theme::{Colors, Font, tokens};
@@ -41,11 +42,24 @@ impl From<Verdict> for Mark {
     }
 }
 
+impl From<Standing> for Mark {
+    fn from(standing: Standing) -> Self {
+        match standing {
+            Standing::Fail => Self::Fail,
+            Standing::Inconclusive => Self::Inconclusive,
+            Standing::Stale => Self::Stale,
+            Standing::NotTested => Self::NotTested,
+            Standing::Waived => Self::Waived,
+            Standing::Pass => Self::Pass,
+        }
+    }
+}
+
 impl Mark {
-    /// The mark of a judged criterion: the flag when a waiver is in force.
+    /// The mark of a judged criterion: the flag where it did not pass and a waiver is in force.
     #[must_use]
     pub fn of(judged: &Judged) -> Self {
-        if judged.waiver.is_some() { Self::Waived } else { judged.verdict.into() }
+        Standing::of(judged).into()
     }
 
     /// Its colour.
