@@ -199,6 +199,14 @@ fn practice_setup(project: &Project, candidate: Option<CandidateId>) -> LoadSetu
     }
 }
 
+/// The API key that a variable holds.
+fn key_of(name: &str) -> Result<Secret, Failure> {
+    match std::env::var(name) {
+        Ok(key) if !key.trim().is_empty() => Ok(Secret::new(key.trim())),
+        _ => Err(Failure::new(FailureKind::ApiKeyMissing).with("name", name)),
+    }
+}
+
 /// A load run as the engine needs it.
 fn load_spec(project: &Project, setup: LoadSetup, api_key: Option<Secret>) -> Result<LoadSpec, Failure> {
     let plan = &project.plan;
@@ -226,6 +234,10 @@ fn load_spec(project: &Project, setup: LoadSetup, api_key: Option<Secret>) -> Re
         Route::Direct | Route::Practice => None,
     };
     let sample_on = setup.sample_on.as_ref().map(host_of).transpose()?.cloned().map(Box::new);
+    let api_key = match (api_key, &setup.plan.api_key_env) {
+        (None, Some(name)) if kind == Kind::Real => Some(key_of(name)?),
+        (typed, _) => typed,
+    };
     let load_plan = LoadPlan { slo: plan.brief.slo, acceptance: plan.brief.acceptance.clone(), ..setup.plan };
     Ok(LoadSpec {
         plan: load_plan,

@@ -110,6 +110,11 @@ impl App {
         Ok(app)
     }
 
+    /// Where later jobs find the SSH configuration; at first it is the user's.
+    pub fn set_ssh(&mut self, ssh: crate::engine::host::Setup) {
+        self.engine.set_ssh(ssh);
+    }
+
     /// Begins as asked: on the named project, or on the sample for somebody who never kept a project.
     pub fn begin(&mut self, begin: Begin) {
         let settings = &mut self.state.settings;

@@ -374,3 +374,137 @@ fn copy_folder(from: &Path, to: &Path) {
         }
     }
 }
+
+/// Waits until `until` says so; the jobs go on.
+#[track_caller]
+fn wait_until(app: &mut App, until: impl Fn(&App) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !until(app) {
+        assert!(Instant::now() < deadline, "it does not come");
+        app.wait(Duration::from_millis(50));
+        app.poll(256);
+    }
+}
+
+fn samples(app: &App) -> u64 {
+    app.state().jobs.first().map_or(0, |job| job.progress.kept)
+}
+
+#[test]
+fn a_practice_run_that_is_stopped_keeps_what_it_measured() {
+    use leasebench::domain::evidence::Kind;
+    use leasebench::domain::load::RunEnd;
+    use leasebench::engine::event::Outcome;
+
+    let mut bench = Bench::new();
+    bench.command(Command::New);
+    let folder = bench.path("project");
+    bench.command(Command::SaveAs(folder.clone()));
+    bench.app.command(Command::TryPractice);
+    assert_eq!(bench.app.state().screen, Screen::Load);
+    // A second one is refused while the first runs.
+    bench.app.command(Command::TryPractice);
+    assert_eq!(bench.failures(), [FailureKind::AlreadyRunning]);
+    wait_until(&mut bench.app, |app| samples(app) > 3);
+    bench.app.command(Command::StopNewest);
+    settle(&mut bench.app);
+    let ended = bench.app.state().last_ended.as_ref().unwrap();
+    assert!(matches!(ended.outcome, Outcome::Cancelled) && ended.kept > 3);
+    let opened = store::read(&folder).unwrap();
+    let record = &opened.evidence[0].record;
+    let run = record.load.as_ref().unwrap();
+    assert_eq!((opened.evidence.len(), record.kind, run.ended), (1, Kind::Practice, RunEnd::Stopped));
+    assert!(run.steps[0].requests.len() > 3);
+    // Nothing but the record is left.
+    let names: Vec<_> = std::fs::read_dir(folder.join("evidence")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert!(!bench.app.state().project.as_ref().unwrap().unsaved());
+    assert_eq!(bench.app.state().derived.runs.len(), 1);
+}
+
+#[test]
+fn leaving_in_the_middle_of_a_run_keeps_what_it_measured() {
+    let mut bench = Bench::new();
+    bench.command(Command::New);
+    let folder = bench.path("project");
+    bench.command(Command::SaveAs(folder.clone()));
+    bench.app.command(Command::TryPractice);
+    wait_until(&mut bench.app, |app| samples(app) > 0);
+    bench.restart();
+    let opened = store::read(&folder).unwrap();
+    assert_eq!(opened.evidence.len(), 1);
+    assert!(!opened.evidence[0].record.load.as_ref().unwrap().steps[0].requests.is_empty());
+}
+
+#[test]
+fn a_run_that_the_program_did_not_survive_is_sealed_at_the_next_start() {
+    use leasebench::domain::load::RunEnd;
+
+    let mut bench = Bench::new();
+    bench.command(Command::New);
+    let folder = bench.path("project");
+    bench.command(Command::SaveAs(folder.clone()));
+    bench.app.command(Command::TryPractice);
+    wait_until(&mut bench.app, |app| samples(app) > 3);
+    // The folder as a crash at this moment would leave it; the part file is synced each second.
+    let left = bench.path("left");
+    let part = |folder: &Path| {
+        std::fs::read_dir(folder.join("evidence"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.extension().is_some_and(|extension| extension == "part"))
+    };
+    wait_until(&mut bench.app, |_| std::fs::metadata(part(&folder).unwrap()).unwrap().len() > 3000);
+    copy_folder(&folder, &left);
+    bench.app.command(Command::StopNewest);
+
+    let mut next = Bench::new();
+    next.command(Command::Open(left.clone()));
+    assert!(next.app.state().notices.iter().any(|notice| matches!(notice.what, NoticeWhat::Recovered(1))));
+    let project = next.app.state().project.as_ref().unwrap();
+    let run = project.evidence.values().next().unwrap().record.load.as_ref().unwrap();
+    assert_eq!((project.evidence.len(), run.ended), (1, RunEnd::Interrupted));
+    assert!(!run.steps[0].requests.is_empty());
+    assert_eq!(part(&left), None);
+    assert_eq!(store::read(&left).unwrap().evidence.len(), 1);
+}
+
+#[cfg(all(unix, feature = "desktop"))]
+#[test]
+fn a_host_key_that_a_person_accepts_is_pinned_in_the_plan() {
+    use leasebench::domain::host::{Auth, Host};
+    use leasebench::engine::event::{Question, Reply};
+
+    let sshd = super::sshd::Sshd::start();
+    let mut bench = Bench::new();
+    bench.app.set_ssh(sshd.setup("", ""));
+    bench.command(Command::New);
+    let host = Host { candidate: Some(CandidateId("c1".into())), ..super::sshd::host("gpu-a", Auth::Auto) };
+    bench.command(Command::Edit(Edit::PutHost(Box::new(host.clone()))));
+    let probe = Command::Probe { host: host.id.clone(), probes: vec!["gpu_list"] };
+    let asked = |app: &App| app.state().jobs.iter().find_map(|job| Some((job.id, job.question.clone()?)));
+
+    // Refused: nothing is pinned, nothing was asked of the host.
+    bench.app.command(probe.clone());
+    wait_until(&mut bench.app, |app| asked(app).is_some());
+    let (job, _) = asked(&bench.app).unwrap();
+    bench.app.command(Command::Answer(job, Reply::Refuse));
+    settle(&mut bench.app);
+    assert_eq!(bench.failures(), [FailureKind::HostKeyUnknown]);
+
+    bench.app.command(probe.clone());
+    wait_until(&mut bench.app, |app| asked(app).is_some());
+    let (job, question) = asked(&bench.app).unwrap();
+    let Question::HostKey { key, .. } = question else { panic!("{question:?}") };
+    bench.app.command(Command::Answer(job, Reply::Accept));
+    settle(&mut bench.app);
+    let project = bench.app.state().project.as_ref().unwrap();
+    assert_eq!(project.plan.host(&host.id).unwrap().pinned_key.as_ref(), Some(&key));
+    let record = &project.evidence.values().next().unwrap().record;
+    assert_eq!((record.host.as_ref(), record.candidate.as_ref()), (Some(&host.id), host.candidate.as_ref()));
+    assert_eq!(project.history.undo_step(), Some(EditStep::Host));
+
+    // From now on nobody is asked.
+    bench.command(probe);
+    assert_eq!(bench.app.state().project.as_ref().unwrap().evidence.len(), 2);
+}

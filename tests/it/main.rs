@@ -26,3 +26,5 @@ mod ssh;
 #[cfg(all(unix, feature = "desktop"))]
 mod sshd;
 mod store;
+#[cfg(all(unix, feature = "desktop"))]
+mod walk_headless;
