@@ -19,6 +19,7 @@ mod captures;
 mod cli;
 mod hostile;
 mod house;
+mod laws;
 mod load;
 mod model_import;
 #[cfg(all(unix, feature = "desktop"))]
