@@ -140,8 +140,7 @@ fn judge_memory(flags: &mut Flags, gpu_idx: u32, facts: &Facts<'_>) {
         (keys::REMAPPED_ROWS_PENDING, Severity::Reset, "remap_pending", "rows wait for a reset to be remapped"),
         (keys::RETIRED_PAGES_PENDING, Severity::Reset, "retire_pending", "pages wait for a reset to be retired"),
     ] {
-        // The csv form writes 1 where the others write Yes.
-        if text(facts, &key).is_some_and(|text| matches!(text, "Yes" | "1")) {
+        if text(facts, &key) == Some("Yes") {
             flags.gpu(severity, code, what, gpu_idx);
         }
     }

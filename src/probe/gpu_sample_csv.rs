@@ -140,6 +140,9 @@ fn values(names: &[&str], cells: &[String]) -> Vec<(Key, Result<Value, Absent>, 
     for (field, key, read, unit) in FIELDS {
         let Some(cell) = names.iter().position(|name| name == field).and_then(|at| cells.get(at)) else { continue };
         let value = match read {
+            // Some versions count what the long forms answer with yes or no.
+            Read::Text if is_yes_or_no(key) && *cell == "1" => words::text("Yes"),
+            Read::Text if is_yes_or_no(key) && *cell == "0" => words::text("No"),
             Read::Text => words::text(cell),
             Read::Int => words::int(cell),
             Read::Float => words::float(cell),
@@ -151,6 +154,10 @@ fn values(names: &[&str], cells: &[String]) -> Vec<(Key, Result<Value, Absent>, 
         }
     }
     values
+}
+
+fn is_yes_or_no(key: &Key) -> bool {
+    [keys::REMAPPED_ROWS_PENDING, keys::REMAPPED_ROWS_FAILURE, keys::RETIRED_PAGES_PENDING].contains(key)
 }
 
 /// Active reasons from their columns (`clocks_event_reasons.hw_slowdown`, `clocks_throttle_reasons.hw_slowdown`).
@@ -193,13 +200,16 @@ mod tests {
             &PROBE,
             "first usable power, a cut row",
             &from_text(
-                "index, power.draw [W], power.draw.instant [W]\n1, [N/A], 97.75 W\n0, 20.5 W, 21.5 W\n2, 1",
+                "index, power.draw [W], power.draw.instant [W], remapped_rows.pending\n1, [N/A], 97.75 W, 1\n0, 20.5 W, 21.5 W, No\n2, 1",
                 "",
                 0,
             ),
             "gpu:1 power_draw 97.75 W
+            gpu:1 remapped_rows_pending Yes
             gpu:0 power_draw 20.5 W
-            not_judged: A row has 2 cells and the header 3; it was left out",
+            gpu:0 remapped_rows_pending No
+            not_judged: A row has 2 cells and the header 4; it was left out
+            reset: GPU 1: rows wait for a reset to be remapped",
         );
     }
 }
