@@ -4,7 +4,6 @@
 //! a known prefix, private key blocks, `password=…`. They prefer masking too much to keeping a secret, yet leave a
 //! value alone that says nothing (`null`, `$HF_TOKEN`).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::evidence::Masked;
@@ -62,6 +61,11 @@ const PREFIXES: [(&str, usize, &str); 16] = [
     ("dckr_pat_", 16, "Docker token"),
     ("eyJ", 0, "JSON web token"),
 ];
+
+/// How far is looked before something is taken for a key, bytes.
+const LOOK: usize = 256;
+/// The same for a JSON web token, which carries more.
+const LOOK_JWT: usize = 4 << 10;
 
 /// Ends of names whose value is a secret, lower case, with `_` for `-` and `.`.
 const SECRET_NAMES: [&str; 11] = [
@@ -123,8 +127,7 @@ fn header(text: &str, at: usize) -> Option<Found> {
             if starts_with(text, start, "bearer ") {
                 return after_word(text, start, "bearer", "bearer token");
             }
-            let end = value_end(text, start, |byte| matches!(byte, b'\r' | b'\n' | b'"' | b'\''));
-            return secret_value(text, start, end, rule);
+            return secret_value(text, start, rule, |byte| matches!(byte, b'\r' | b'\n' | b'"' | b'\''));
         }
     }
     None
@@ -139,8 +142,10 @@ fn after_word(text: &str, at: usize, word: &str, rule: &'static str) -> Option<F
     if start == at + word.len() {
         return None;
     }
-    let end = value_end(text, start, |byte| !is_token(byte));
-    if end < start + 8 { None } else { secret_value(text, start, end, rule) }
+    if value_end_within(text, start, 8, |byte| !is_token(byte)) < start + 8 {
+        return None;
+    }
+    secret_value(text, start, rule, |byte| !is_token(byte))
 }
 
 /// A key with a known prefix. At least one digit: a file name such as `sk-learn-something-long` is not a key.
@@ -155,14 +160,21 @@ fn prefixed(text: &str, at: usize) -> Option<Found> {
     let (prefix, least, rule) = PREFIXES.into_iter().find(|(prefix, ..)| rest.starts_with(prefix))?;
     let start = at + prefix.len();
     if prefix == "eyJ" {
-        let end = value_end(text, at, |byte| !(is_word(byte) || matches!(byte, b'-' | b'.')));
+        // Cheap first: the header alone is longer than this.
+        if value_end_within(text, at, 12, |byte| byte == b'.') < at + 12 {
+            return None;
+        }
+        let end = value_end_within(text, at, LOOK_JWT, |byte| !(is_word(byte) || matches!(byte, b'-' | b'.')));
         let parts: Vec<&str> = text.get(at..end)?.split('.').collect();
         let is_jwt = parts.len() == 3 && parts.iter().all(|part| part.len() >= 8);
         return is_jwt.then_some(Found { start: at, end, rule });
     }
-    let end = value_end(text, start, |byte| !(is_word(byte) || byte == b'-'));
-    let tail = text.get(start..end)?;
-    (tail.len() >= least && tail.bytes().any(|byte| byte.is_ascii_digit())).then_some(Found { start: at, end, rule })
+    let is_key = |byte: u8| is_word(byte) || byte == b'-';
+    let near = text.get(start..value_end_within(text, start, LOOK, |byte| !is_key(byte)))?;
+    if near.len() < least || !near.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(Found { start: at, end: value_end(text, start, |byte| !is_key(byte)), rule })
 }
 
 /// `--api-key VALUE`: a flag whose value stands behind a blank. (`--api-key=VALUE` is an assignment.)
@@ -178,8 +190,7 @@ fn flag(text: &str, at: usize) -> Option<Found> {
     if start == name_end || text.as_bytes().get(start) == Some(&b'-') {
         return None;
     }
-    let (start, end) = value(text, start);
-    secret_value(text, start, end, "secret value")
+    value(text, start)
 }
 
 /// `scheme://user:password@host`: the password, found at the second colon.
@@ -187,19 +198,18 @@ fn url_password(text: &str, at: usize) -> Option<Found> {
     if text.as_bytes().get(at) != Some(&b':') {
         return None;
     }
-    let before = text.get(at.saturating_sub(200)..at).or_else(|| text.get(line_start(text, at)..at))?;
+    let before = text.get(at.saturating_sub(80)..at).or_else(|| text.get(line_start(text, at)..at))?;
     let (_, user) = before.rsplit_once("://")?;
     if user.bytes().any(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'@' | b':' | b'"' | b'\'')) {
         return None;
     }
     let start = at + 1;
-    let end = value_end(text, start, |byte| {
-        byte.is_ascii_whitespace() || matches!(byte, b'@' | b'/' | b'"' | b'\'' | b'?' | b'#')
-    });
+    let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'@' | b'/' | b'"' | b'\'' | b'?' | b'#' | b':');
+    let end = value_end_within(text, start, LOOK, ends);
     if text.as_bytes().get(end) != Some(&b'@') {
         return None;
     }
-    secret_value(text, start, end, "URL password")
+    secret_value(text, start, "URL password", ends)
 }
 
 /// `password=…`, `"api_key": "…"`, `aws_secret_access_key = …`: the value behind the separator at `at`.
@@ -223,8 +233,7 @@ fn assignment(text: &str, at: usize) -> Option<Found> {
     if text.get(start..)?.starts_with("//") {
         return None;
     }
-    let (start, end) = value(text, start);
-    secret_value(text, start, end, "secret value")
+    value(text, start)
 }
 
 fn names_a_secret(name: &str) -> bool {
@@ -237,31 +246,32 @@ fn names_a_secret(name: &str) -> bool {
     }) || name.ends_with("hftoken")
 }
 
-/// Start and end of a value that may stand in quotes.
-fn value(text: &str, start: usize) -> (usize, usize) {
+/// A value that may stand in quotes.
+fn value(text: &str, start: usize) -> Option<Found> {
     match text.as_bytes().get(start) {
         Some(quote @ (b'"' | b'\'')) => {
             let quote = *quote;
-            (start + 1, value_end(text, start + 1, |byte| byte == quote || byte == b'\n'))
+            secret_value(text, start + 1, "secret value", |byte| byte == quote || byte == b'\n')
         }
-        _ => {
-            let end = value_end(text, start, |byte| {
-                byte.is_ascii_whitespace() || matches!(byte, b'&' | b';' | b',' | b'"' | b'\'' | b'}' | b')')
-            });
-            (start, end)
-        }
+        _ => secret_value(text, start, "secret value", |byte| {
+            byte.is_ascii_whitespace() || matches!(byte, b'&' | b';' | b',' | b'"' | b'\'' | b'}' | b')')
+        }),
     }
 }
 
-/// The value as a secret, unless it says nothing or was masked before.
-fn secret_value(text: &str, start: usize, end: usize, rule: &'static str) -> Option<Found> {
-    let value: Cow<'_, str> = text.get(start..end)?.trim_end().into();
-    let says_nothing = matches!(
-        value.to_ascii_lowercase().as_str(),
-        "" | "null" | "none" | "nil" | "true" | "false" | "n/a" | "yes" | "no" | "<redacted>" | "<none>" | "-"
-    ) || value.starts_with('$')
-        || value.bytes().all(|byte| byte == b'*')
-        || text.get(start..)?.starts_with("[masked: ");
+/// The value from `start` to where `ends` says, as a secret, unless it says nothing or was masked before.
+fn secret_value(text: &str, start: usize, rule: &'static str, ends: impl Fn(u8) -> bool) -> Option<Found> {
+    let rest = text.get(start..)?;
+    if rest.starts_with('$') || rest.starts_with("[masked: ") {
+        return None;
+    }
+    let value = text.get(start..value_end(text, start, ends))?.trim_end();
+    let says_nothing = value.bytes().all(|byte| byte == b'*')
+        || (value.len() <= 12
+            && matches!(
+                value.to_ascii_lowercase().as_str(),
+                "null" | "none" | "nil" | "true" | "false" | "n/a" | "yes" | "no" | "<redacted>" | "<none>" | "-"
+            ));
     (!says_nothing).then_some(Found { start, end: start + value.len(), rule })
 }
 
@@ -281,8 +291,17 @@ fn value_end(text: &str, from: usize, ends: impl Fn(u8) -> bool) -> usize {
     rest.iter().position(|byte| byte.is_ascii() && ends(*byte)).map_or(text.len(), |found| from + found)
 }
 
+/// The same, at most `most` bytes on, so that a text made to look like secrets is not read again and again.
+fn value_end_within(text: &str, from: usize, most: usize, ends: impl Fn(u8) -> bool) -> usize {
+    let rest = text.as_bytes().get(from..).unwrap_or_default();
+    let near = rest.get(..most).unwrap_or(rest);
+    let end =
+        near.iter().position(|byte| byte.is_ascii() && ends(*byte)).map_or(from + near.len(), |found| from + found);
+    (from..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(from)
+}
+
 fn line_start(text: &str, at: usize) -> usize {
-    let low = at.saturating_sub(400);
+    let low = at.saturating_sub(80);
     let before = text.as_bytes().get(low..at).unwrap_or_default();
     before.iter().rposition(|byte| byte.is_ascii_whitespace()).map_or(at, |found| low + found + 1)
 }
@@ -353,6 +372,17 @@ mod tests {
             check(text, want, &[(rule, 1)]);
         }
         check(&format!("{key} {key}"), "[masked: API key] [masked: API key]", &[("API key", 2)]);
+    }
+
+    #[test]
+    fn a_text_made_to_be_slow_is_read_once() {
+        // Each would take hours if every start were followed to the end of the text.
+        for piece in
+            ["token=$", "authorization: $", "sk-", "eyJ.", "bearer ", "-----BEGIN ", "://a:", "--token ", "a=\""]
+        {
+            let text = piece.repeat((256 << 10) / piece.len());
+            assert_eq!(mask(&text).0.len(), text.len(), "{piece}");
+        }
     }
 
     #[test]

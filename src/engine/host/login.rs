@@ -290,7 +290,8 @@ impl Login<'_> {
             if !methods.split(',').any(|offered| offered == method) {
                 continue;
             }
-            for _ in 0..ROUNDS {
+            let mut was_answered = false;
+            for round in 0..ROUNDS {
                 let ssh = self.ssh;
                 let mut prompter = Prompter::new(self);
                 let result = if method == "password" {
@@ -300,6 +301,7 @@ impl Login<'_> {
                     ssh.userauth_keyboard_interactive(&user, &mut prompter)
                 };
                 let (stopped, is_refused, given) = (prompter.stopped, prompter.is_refused, prompter.given);
+                was_answered |= prompter.was_answered;
                 let wanted = Wanted::Password(self.resolved.place());
                 if let Some(stop) = stopped {
                     return Err(Ended::Stopped(stop));
@@ -311,21 +313,29 @@ impl Login<'_> {
                     return Ok(());
                 }
                 if is_refused {
-                    break;
+                    // A person who gives no password for one method gives none for the next.
+                    self.tried.push(format!("{method} (not answered)"));
+                    return Ok(());
                 }
                 if !self.tried.iter().any(|tried| tried == method) {
                     self.tried.push(method.to_owned());
                 }
                 match result {
-                    Err(error) if is_connection_gone(&error) => {
+                    // Gone before the first answer was judged: the person took longer than the server waits.
+                    Err(error) if is_connection_gone(&error) && round == 0 => {
                         self.answers.password = given;
                         return Err(self.dropped(&error));
                     }
+                    Err(error) if is_connection_gone(&error) => return Ok(()),
                     _ => {
                         secrets::forget(&wanted);
                         self.answers.password = None;
                     }
                 }
+            }
+            if was_answered {
+                // The other method would ask for the same again.
+                return Ok(());
             }
         }
         Ok(())
@@ -344,6 +354,7 @@ struct Prompter<'a> {
     /// The password that was given in this round.
     given: Option<Secret>,
     was_asked: &'a mut bool,
+    was_answered: bool,
     is_refused: bool,
     stopped: Option<Stop>,
 }
@@ -361,6 +372,7 @@ impl<'a> Prompter<'a> {
             remembered,
             given: None,
             was_asked: &mut login.answers.asked,
+            was_answered: false,
             is_refused: false,
             stopped: None,
         }
@@ -376,6 +388,7 @@ impl<'a> Prompter<'a> {
         if self.is_refused || self.stopped.is_some() {
             return String::new();
         }
+        self.was_answered = true;
         // A one-time code is never remembered.
         let is_password = !echo && prompt.to_lowercase().contains("password");
         if is_password && let Some(remembered) = self.remembered.take() {

@@ -101,6 +101,8 @@ fn forward(
     let mut command = Command::new("ssh");
     arguments(&mut command, setup, target, &known_file, &checked.pin.key_type, local, port);
     answers(&mut command, setup, cancel, target, checked, &folder).map_err(internal)?;
+    // Last: what follows the destination would be a command for the host.
+    command.arg("--").arg(target.address.trim());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     local::own_group(&mut command);
     let mut child = command.spawn().map_err(|error| {
@@ -187,7 +189,6 @@ fn arguments(
         Auth::Auto | Auth::Agent => {}
     }
     command.arg("-L").arg(format!("127.0.0.1:{local}:127.0.0.1:{remote}"));
-    command.arg("--").arg(target.address.trim());
 }
 
 /// Hands the child what a person typed earlier in this run of the program. It stands in the child's environment only,
