@@ -31,6 +31,8 @@ pub fn dialog<R>(
         ui.add_space(t.space.xs);
         egui::ScrollArea::vertical()
             .max_height(room.y - 160.0)
+            // The area remembers its last height; without this, content that grows would scroll in the old one.
+            .min_scrolled_height(room.y - 160.0)
             .auto_shrink([false, true])
             .show(ui, |ui| content(ui, out))
             .inner
@@ -45,8 +47,8 @@ pub fn dialog<R>(
 pub fn dialog_buttons(ui: &mut Ui, remark: &str, buttons: impl FnOnce(&mut Ui)) {
     let t = tokens(ui);
     ui.add_space(t.space.l);
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        ui.set_min_height(t.size.control);
+    let row = egui::vec2(ui.available_width(), t.size.control);
+    ui.allocate_ui_with_layout(row, Layout::right_to_left(Align::Center), |ui| {
         buttons(ui);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             super::caption(ui, remark);

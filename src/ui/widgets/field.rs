@@ -33,6 +33,19 @@ pub struct Field<'a> {
     small: bool,
 }
 
+/// The field that gets the focus, and the frame in which that was asked.
+#[derive(Debug, Clone, Copy)]
+struct FocusWanted {
+    id: Id,
+    since: u64,
+}
+
+impl FocusWanted {
+    fn key() -> Id {
+        Id::unique("field to focus")
+    }
+}
+
 /// Half-typed text of a field.
 #[derive(Debug, Clone, Default)]
 struct Draft {
@@ -66,7 +79,18 @@ impl<'a> Field<'a> {
 
     /// Moves the keyboard to the field with this salt and scrolls to it.
     pub fn focus(ui: &Ui, salt: &str) {
-        ui.memory_mut(|memory| memory.request_focus(Self::id(salt)));
+        let wanted = FocusWanted { id: Self::id(salt), since: ui.ctx().cumulative_pass_nr() };
+        ui.data_mut(|data| data.insert_temp(FocusWanted::key(), wanted));
+        ui.ctx().request_repaint();
+    }
+
+    /// Takes the focus when somebody asked for it in an earlier frame: the click that asked would take it away again.
+    fn take_focus(&self, ui: &Ui) {
+        let wanted: Option<FocusWanted> = ui.data(|data| data.get_temp(FocusWanted::key()));
+        if wanted.is_some_and(|wanted| wanted.id == self.id && wanted.since < ui.ctx().cumulative_pass_nr()) {
+            ui.data_mut(|data| data.remove::<FocusWanted>(FocusWanted::key()));
+            ui.memory_mut(|memory| memory.request_focus(self.id));
+        }
     }
 
     /// Unit inside at the right.
@@ -391,6 +415,7 @@ impl<'a> Field<'a> {
         let t = tokens(ui);
         let width = self.width.unwrap_or_else(|| ui.available_width());
         let error = self.error.take();
+        self.take_focus(ui);
         ui.vertical(|ui| {
             ui.set_max_width(width);
             ui.spacing_mut().item_spacing.y = t.space.xs;
@@ -408,7 +433,7 @@ impl<'a> Field<'a> {
                 ui.horizontal_top(|ui| {
                     ui.spacing_mut().item_spacing.x = 6.0;
                     ui.label(icons::rich(icons::WARNING, 14.0).color(t.color.fail));
-                    ui.label(Font::Small.rich(error).color(t.color.fail));
+                    ui.add(egui::Label::new(Font::Small.rich(error).color(t.color.fail)).wrap());
                 });
             }
             drop(response);

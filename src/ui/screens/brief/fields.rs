@@ -70,8 +70,8 @@ fn outcome(ui: &mut Ui, form: &mut Form<'_>) {
     let field = form.field("brief.outcome", text.name("outcome"), "outcome").hint(&words.hint_outcome);
     form.changed |= field.text(ui, &mut form.brief.outcome);
     let precisions = Precision::ALL.map(|precision| (precision, precision.name()));
-    columns(ui, gap, [2.2, 1.25, 1.15, 1.0, 1.25], |[name, revision, precision, kv, context]| {
-        let field = form.field("brief.model", text.name("model"), "model").icon(icons::CUBE).hint(&words.hint_model);
+    columns(ui, gap, [1.6, 1.0, 1.15, 1.05, 1.45], |[name, revision, precision, kv, context]| {
+        let field = form.field("brief.model", text.name("model"), "model").hint(&words.hint_model);
         form.changed |= field.text(name, &mut form.brief.model.name);
         let field = form.field("brief.revision", &words.revision, "revision").hint(&words.hint_revision);
         form.changed |= field.text(revision, &mut form.brief.model.revision);
@@ -127,7 +127,7 @@ fn remark(ui: &mut Ui, words: &str, is_error: bool) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         ui.label(icons::rich(icons::WARNING, 14.0).color(t.color.fail));
-        ui.label(Font::Small.rich(words).color(t.color.fail));
+        ui.add(egui::Label::new(Font::Small.rich(words).color(t.color.fail)).wrap());
     });
 }
 

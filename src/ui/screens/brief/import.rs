@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use crate::app::command::Command;
+use crate::app::command::{Command, Layer};
 use crate::app::state::{JobWhat, State};
 use crate::domain::text::{Text, fill};
 use crate::engine::event::Picking;
@@ -48,10 +48,17 @@ pub fn import_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>
 
 /// What the last reading left open, or why nothing could be read; nothing when all was taken over.
 pub(super) fn outcome_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
-    let Some(read) = &state.view.model_read else { return };
+    // The dialog says it itself.
+    let Some(read) = state.view.model_read.as_ref().filter(|_| !state.view.layers.contains(&Layer::ImportModel)) else {
+        return;
+    };
     let notes = match &read.outcome {
         Err(failure) => {
-            if failure_card(ui, text, "model read", failure, Some(&text.common.dismiss)) {
+            let dismissed = ui.scope(|ui| {
+                ui.spacing_mut().item_spacing.y = tokens(ui).space.xs;
+                failure_card(ui, text, "model read", failure, Some(&text.common.dismiss))
+            });
+            if dismissed.inner {
                 out.push(Command::DismissModelRead);
             }
             return;

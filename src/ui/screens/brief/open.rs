@@ -66,6 +66,7 @@ fn open_field(ui: &mut Ui, field: &GateField, brief: &Brief, text: &Text) {
     let t = tokens(ui);
     let name = text.name(field.input);
     let verb = if field.state == FieldState::Missing { &text.brief.fill_in } else { &text.brief.fix };
+    ui.spacing_mut().item_spacing.y = 0.0;
     split(
         ui,
         |ui| {
@@ -85,6 +86,7 @@ fn open_field(ui: &mut Ui, field: &GateField, brief: &Brief, text: &Text) {
         ui.add_space(t.size.verdict + ui.spacing().item_spacing.x);
         ui.vertical(|ui| small(ui, &field.reason(text)));
     });
+    ui.add_space(t.space.s);
 }
 
 /// The field on screen that fixes an input of the gate.

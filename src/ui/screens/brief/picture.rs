@@ -13,7 +13,7 @@ use crate::ui::widgets::{
 };
 
 /// Width of a line of the failure note, in Latin characters.
-const NOTE_WIDTH: usize = 22;
+const NOTE_WIDTH: usize = 19;
 /// Lines of the failure note.
 const NOTE_LINES: usize = 4;
 
