@@ -18,7 +18,10 @@ fn window(begin: leasebench::app::Begin) -> ExitCode {
     if let Some(failure) = cli::no_display() {
         return cli::refuse(language, &failure);
     }
-    ExitCode::FAILURE
+    match leasebench::ui::shell::run(begin) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => cli::refuse(language, &failure),
+    }
 }
 
 /// This build holds no window.

@@ -168,7 +168,9 @@ impl Project {
     /// Whether the plan or a record is not on disk.
     #[must_use]
     pub fn unsaved(&self) -> bool {
-        self.saved_revision != Some(self.revision) || !self.unkept.is_empty()
+        // A new project that nobody has written into holds nothing to save.
+        let plan = self.saved_revision.map_or(self.revision > 0, |saved| saved != self.revision);
+        plan || !self.unkept.is_empty()
     }
 }
 

@@ -489,10 +489,11 @@ fn space(style: &mut egui::Style, tokens: &Tokens) {
     spacing.combo_width = 40.0;
     spacing.slider_rail_height = 3.0;
     spacing.tooltip_width = 360.0;
-    spacing.scroll = egui::style::ScrollStyle::solid();
+    // Thin and over the content's own margin, so that a longer page does not move what stands on it.
+    spacing.scroll = egui::style::ScrollStyle::floating();
+    spacing.scroll.dormant_handle_opacity = 0.5;
+    spacing.scroll.floating_width = 3.0;
     spacing.scroll.bar_width = 8.0;
-    spacing.scroll.bar_inner_margin = 4.0;
-    spacing.scroll.bar_outer_margin = 0.0;
 }
 
 fn colors(visuals: &mut egui::Visuals, tokens: &Tokens) {

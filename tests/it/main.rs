@@ -22,6 +22,8 @@ mod house;
 mod laws;
 mod load;
 mod model_import;
+#[cfg(feature = "desktop")]
+mod screens;
 #[cfg(all(unix, feature = "desktop"))]
 mod ssh;
 #[cfg(all(unix, feature = "desktop"))]

@@ -16,11 +16,23 @@ use super::figure::{Gap, GapKind};
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($field:ident),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Debug, Clone)]
         #[allow(missing_docs, reason = "the words in assets/text are their own documentation")]
         pub struct $name {
             $(pub $field: String,)*
+        }
+
+        // Not derived: serde's code for a struct of two hundred fields takes minutes to compile.
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                super::section(deserializer, stringify!($name), &[$(stringify!($field)),*]).map(Self::of)
+            }
+        }
+
+        impl $name {
+            fn of(mut words: std::collections::BTreeMap<String, String>) -> Self {
+                Self { $($field: words.remove(stringify!($field)).unwrap_or_default(),)* }
+            }
         }
 
         impl $name {
@@ -251,6 +263,42 @@ pub fn fill(words: &str, values: &[(&str, String)]) -> String {
     }
     filled.push_str(rest);
     filled
+}
+
+/// Reads a section as a map that holds exactly the words it should.
+fn section<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+    name: &'static str,
+    fields: &'static [&'static str],
+) -> Result<BTreeMap<String, String>, D::Error> {
+    struct Words;
+
+    impl<'de> serde::de::Visitor<'de> for Words {
+        type Value = BTreeMap<String, String>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("words by their names")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut words = BTreeMap::new();
+            while let Some((name, text)) = map.next_entry::<String, String>()? {
+                if words.insert(name.clone(), text).is_some() {
+                    return Err(serde::de::Error::custom(format!("\"{name}\" stands twice")));
+                }
+            }
+            Ok(words)
+        }
+    }
+
+    let words = deserializer.deserialize_struct(name, fields, Words)?;
+    if let Some(missing) = fields.iter().find(|field| !words.contains_key(**field)) {
+        return Err(serde::de::Error::missing_field(missing));
+    }
+    if let Some(surplus) = words.keys().find(|word| !fields.contains(&word.as_str())) {
+        return Err(serde::de::Error::custom(format!("\"{surplus}\" is no word of {name}")));
+    }
+    Ok(words)
 }
 
 #[allow(clippy::panic, reason = "the text is part of the program; a test reads it, and no window can speak without it")]

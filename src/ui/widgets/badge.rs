@@ -175,13 +175,15 @@ pub fn paint_mark(ui: &Ui, center: Pos2, size: f32, mark: Mark, ground: Color32)
     }
 }
 
-/// A ring of eight dashes.
+/// A ring of dashes: eight, or six where they would run together.
 pub fn dashed_ring(painter: &Painter, center: Pos2, radius: f32, stroke: Stroke) {
     let points: Vec<Pos2> = (0..=32_u8)
         .map(|step| center + Vec2::angled(std::f32::consts::TAU * f32::from(step) / 32.0) * radius)
         .collect();
     let around = std::f32::consts::TAU * radius;
-    painter.extend(Shape::dashed_line(&points, stroke, around / 8.0 * 0.6, around / 8.0 * 0.4));
+    let dash = around / if radius < 5.0 { 6.0 } else { 8.0 };
+    let drawn = if radius < 5.0 { 0.45 } else { 0.55 };
+    painter.extend(Shape::dashed_line(&points, stroke, dash * drawn, dash * (1.0 - drawn)));
 }
 
 /// A dashed outline of a rectangle.

@@ -622,7 +622,7 @@ fn legend_entry(ui: &mut Ui, text: &Text, line: &ChartLine) -> bool {
     }
     let (stroke_color, width, _, dash) = stroke_of(t, line.look);
     let bar = Rect::from_min_size(pos2(rect.left(), rect.center().y - 2.0), vec2(swatch, 4.0));
-    paint_line(&painter, bar, dash, Stroke::new(width, stroke_color));
+    paint_line(&painter, bar, dash, Stroke::new(width.max(1.4), stroke_color));
     if line.markers {
         paint_marker(&painter, bar.center(), 5.0, marker_of(t, line.look), true);
     }
@@ -643,12 +643,12 @@ fn stroke_of(t: &Tokens, look: Look) -> (Color32, f32, LineStyle, Line) {
         }
         Look::Plain(color, line) => (color, t.stroke.series, line),
     };
-    let style = match line {
-        Line::Solid => LineStyle::Solid,
-        Line::Dashed(length) => LineStyle::Dashed { length },
-        Line::Dotted(spacing) => LineStyle::Dotted { spacing },
-    };
-    (color, width, style, line)
+    // Dots are drawn with the width as their radius.
+    match line {
+        Line::Solid => (color, width, LineStyle::Solid, line),
+        Line::Dashed(length) => (color, width, LineStyle::Dashed { length }, line),
+        Line::Dotted(spacing) => (color, width * 0.6, LineStyle::Dotted { spacing }, line),
+    }
 }
 
 fn marker_of(t: &Tokens, look: Look) -> SeriesLook {
@@ -681,10 +681,10 @@ pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     #[allow(clippy::cast_precision_loss, reason = "a handful of ticks")]
     let raw = (high - low) / most.max(1) as f64;
     let magnitude = 10_f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+    let step = [1.0, 2.0, 5.0, 10.0]
         .map(|factor| factor * magnitude)
         .into_iter()
-        .find(|step| *step >= raw * 0.999_999)
+        .find(|step| *step >= raw * 0.8)
         .unwrap_or(raw);
     let first = (low / step).floor();
     let mut out = Vec::new();
@@ -738,8 +738,9 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_cover_the_data() {
-        assert_eq!(ticks(0.0, 57.0, 5), vec![0.0, 20.0, 40.0, 60.0]);
-        assert_eq!(ticks(0.0, 600.0, 5), vec![0.0, 200.0, 400.0, 600.0]);
+        assert_eq!(ticks(0.0, 87.0, 5), vec![0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(ticks(0.0, 570.0, 5), vec![0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 600.0]);
+        assert_eq!(ticks(0.0, 14.3, 7).len(), 9);
         assert_eq!(ticks(0.0, 0.7, 5).len(), 5);
         assert_eq!(ticks(5.0, 5.0, 5), vec![0.0, 1.0]);
         assert_eq!(ticks(0.0, f64::NAN, 5), vec![0.0, 1.0]);
