@@ -148,6 +148,7 @@ impl App {
         match load_spec(project, setup, api_key) {
             Ok(spec) => {
                 project.live_steps.clear();
+                project.live_plan = Some(spec.plan.clone());
                 let candidate = spec.stamp.candidate.clone();
                 self.state.screen = Screen::Load;
                 self.start(JobWhat::Load(candidate), JobSpec::Load(Box::new(spec)));

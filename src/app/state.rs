@@ -122,6 +122,8 @@ pub struct Project {
     pub connected: BTreeMap<HostId, (KeyPin, String)>,
     /// Points of a load run that is not sealed yet.
     pub live_steps: Vec<StepPoint>,
+    /// What the newest load run of this program was asked to do.
+    pub live_plan: Option<crate::domain::load::LoadPlan>,
     /// Where work is put while the project has no folder of its own.
     pub scratch: PathBuf,
     /// Keeps other windows from writing; given back when the project is closed.
@@ -149,6 +151,7 @@ impl Project {
             history: crate::project::history::History::default(),
             connected: BTreeMap::new(),
             live_steps: Vec::new(),
+            live_plan: None,
             scratch,
             lock: None,
             autosaved_revision: 0,

@@ -168,6 +168,7 @@ pub(crate) fn run(id: &str, brief: &Brief, minute: u32, points: Vec<StepPoint>) 
         points,
         tokens,
         validity: vec![ValidityItem { name: "cpu_share", ok: true, value: Some(0.2), limit: 0.7 }],
+        timeline: Vec::new(),
     }
 }
 

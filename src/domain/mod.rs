@@ -31,4 +31,5 @@ pub mod secret;
 pub mod seen;
 pub mod stats;
 pub mod text;
+pub mod timeline;
 pub mod units;

@@ -11,6 +11,7 @@ use super::facts::{Absent, Device, Fact, Key, keys};
 use super::host::Host;
 use super::ids::{CandidateId, EvidenceId, HostId};
 use super::load::{LoadPlan, Outcome, RunEnd, StepRecord, TokenSource};
+use super::timeline::{LiveRow, timeline};
 
 /// A record with its id.
 #[derive(Debug, Clone)]
@@ -202,6 +203,8 @@ pub struct Run {
     pub tokens: Vec<StepTokens>,
     /// The conditions of a valid run.
     pub validity: Vec<ValidityItem>,
+    /// The run second by second.
+    pub timeline: Vec<LiveRow>,
 }
 
 /// Who counted the tokens of a step's answers that were complete and accepted.
@@ -230,6 +233,7 @@ impl Run {
             points: curve::points(load),
             tokens: load.steps.iter().map(step_tokens).collect(),
             validity: curve::validity(load),
+            timeline: timeline(load),
         })
     }
 

@@ -9,6 +9,7 @@ use crate::domain::host::KeyPin;
 use crate::domain::ids::{EvidenceId, HostId, JobId};
 use crate::domain::load::GpuSample;
 use crate::domain::secret::Secret;
+use crate::domain::timeline::LiveRow;
 use crate::project::store::{Lock, Opened};
 
 /// Something a job did.
@@ -182,25 +183,4 @@ pub struct LoadProgress {
     pub series: std::sync::Arc<Vec<LiveRow>>,
     /// GPU samples so far, newest last.
     pub gpu: Vec<GpuSample>,
-}
-
-/// One second of a running load test.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LiveRow {
-    /// Seconds since the start of the run.
-    pub at_secs: f64,
-    /// Median TTFT of requests whose first token came in the last 5 s, ms.
-    pub ttft_p50_ms: Option<f64>,
-    /// Their 95th percentile, ms; provisional, from few samples.
-    pub ttft_p95_ms: Option<f64>,
-    /// Requests finished a second.
-    pub achieved_per_sec: f64,
-    /// Requests a second asked for in rate-driven runs.
-    pub offered_per_sec: Option<f64>,
-    /// Requests in flight.
-    pub in_flight: u32,
-    /// Send lateness p99 of the last 5 s, ms.
-    pub lateness_p99_ms: Option<f64>,
-    /// Output tokens a second.
-    pub tokens_per_sec: f64,
 }

@@ -14,8 +14,9 @@ use super::health::{Histogram, micros, rss_mib};
 use crate::domain::curve::{self, StepPoint};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::load::{Arrivals, ClientHealth, GpuSample, RunEnd, Until};
+use crate::domain::timeline::{LiveRow, WINDOW_SECS};
 use crate::domain::{latency, stats};
-use crate::engine::event::{LiveRow, LoadProgress, Progress, What};
+use crate::engine::event::{LoadProgress, Progress, What};
 use crate::engine::job::JobCtx;
 use crate::engine::part::{Gathered, Line, Writer};
 
@@ -23,8 +24,6 @@ use crate::engine::part::{Gathered, Line, Writer};
 const FETCH: Duration = Duration::from_millis(50);
 /// Progress is told ten times a second at most.
 const TELL: Duration = Duration::from_millis(100);
-/// What a live figure looks back on, s.
-const WINDOW_SECS: f64 = 5.0;
 
 /// Gathers a run.
 pub(super) struct Keeper<'a> {

@@ -54,6 +54,7 @@ pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Ve
         Layer::ImportModel => brief::import_ui(ui, state, text, out),
         Layer::Waive => acceptance::waive_ui(ui, state, text, out),
         Layer::Attest => acceptance::attest_ui(ui, state, text, out),
+        Layer::LoadSetup => load::setup_ui(ui, state, text, out),
         Layer::Sign => decision::sign_ui(ui, state, text, out),
         _ => {}
     }
