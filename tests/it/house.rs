@@ -385,3 +385,38 @@ fn the_project_stands_alone() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// Variants of an enum as its source text lists them, in snake case.
+fn variants(source: &str, name: &str) -> Vec<String> {
+    let body = source.split(&format!("pub enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();
+    code_only(body)
+        .lines()
+        .map(|line| line.trim().trim_end_matches(',').to_owned())
+        .filter(|line| line.starts_with(char::is_uppercase) && line.chars().all(char::is_alphanumeric))
+        .map(|line| {
+            let mut snake = String::new();
+            for c in line.chars() {
+                if c.is_uppercase() && !snake.is_empty() {
+                    snake.push('_');
+                }
+                snake.extend(c.to_lowercase());
+            }
+            snake
+        })
+        .collect()
+}
+
+#[test]
+fn every_failure_has_its_words() {
+    use leasebench::domain::text::{Language, Text};
+
+    let wanted = variants(&fs::read_to_string(root().join("src/domain/failure.rs")).unwrap(), "FailureKind");
+    assert!(wanted.len() > 40, "the kinds were not found");
+    let known: BTreeSet<String> = Text::of(Language::En)
+        .failures
+        .keys()
+        .map(|kind| serde_json::to_value(kind).unwrap().as_str().unwrap().to_owned())
+        .collect();
+    let missing: Vec<_> = wanted.into_iter().filter(|kind| !known.contains(kind)).collect();
+    assert!(missing.is_empty(), "without words: {missing:?}");
+}
