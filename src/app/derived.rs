@@ -368,6 +368,7 @@ mod tests {
                 gpu_samples: Vec::new(),
                 server: String::new(),
                 refused_options: Vec::new(),
+                gpu_gap: None,
             }),
             ..fixture::record(Source::Load, 5)
         }

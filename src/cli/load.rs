@@ -15,7 +15,8 @@ use crate::domain::evidence::{Kind, Sealed, Vantage};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::format;
 use crate::domain::load::{
-    Api, Arrivals, LoadPlan, LoadRecord, Prompts, StagePlan, Timeouts, TokenSource, Until, ValidityLimits,
+    Api, Arrivals, LoadPlan, LoadRecord, Outcome as Ended, Prompts, RequestRecord, StagePlan, Timeouts, TokenSource,
+    Until, ValidityLimits,
 };
 use crate::domain::secret::Secret;
 use crate::domain::text::{Text, fill};
@@ -307,22 +308,18 @@ fn why_invalid(run: &LoadRecord, text: &Text) -> Option<String> {
 /// Nothing was completed: the failure that says why in the words of the most frequent cause.
 fn why_nothing(run: &LoadRecord) -> Option<Failure> {
     let requests = run.steps.iter().flat_map(|step| &step.requests);
-    let mut by_cause: BTreeMap<String, (usize, &crate::domain::load::RequestRecord)> = BTreeMap::new();
+    let mut by_cause: BTreeMap<String, (usize, &RequestRecord)> = BTreeMap::new();
     for request in requests {
         by_cause.entry(request.outcome.cause()).or_insert((0, request)).0 += 1;
     }
     let (cause, (_, request)) = by_cause.into_iter().max_by_key(|(_, (n, _))| *n)?;
-    let said = if request.message.is_empty() { cause } else { request.message.clone() };
-    Some(
-        match request.outcome {
-            crate::domain::load::Outcome::Status(status) => {
-                Failure::new(FailureKind::EndpointStatus).with("status", status)
-            }
-            _ => Failure::new(FailureKind::EndpointUnreachable),
-        }
-        .because(said)
-        .at(&run.plan.base_url),
-    )
+    let said = if request.message.is_empty() { cause.clone() } else { format!("{cause}: {}", request.message) };
+    let failure = match request.outcome {
+        Ended::Status(status) => Failure::new(FailureKind::EndpointStatus).with("status", status),
+        Ended::Refused | Ended::ConnectTimeout => Failure::new(FailureKind::EndpointUnreachable),
+        _ => Failure::new(FailureKind::NothingCompleted),
+    };
+    Some(failure.because(said).at(&run.plan.base_url))
 }
 
 /// The figures for people.

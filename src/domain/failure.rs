@@ -123,6 +123,8 @@ pub enum FailureKind {
     TlsFailed,
     /// The endpoint answered with a status: `status`.
     EndpointStatus,
+    /// A run ended without a completed request: `cause`.
+    NothingCompleted,
     /// The environment variable with the API key is not set: `name`.
     ApiKeyMissing,
     /// The prompts file is not usable: `line`.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::brief::{AcceptRule, Slo};
+use super::failure::FailureKind;
 
 /// A load run as it was planned. Recorded with the run; never holds a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,6 +161,9 @@ pub struct LoadRecord {
     /// Request options that the server refused and that were left out from then on ("ignore_eos").
     #[serde(default)]
     pub refused_options: Vec<String>,
+    /// Why GPUs were to be sampled beside the run and were not, or not to its end.
+    #[serde(default)]
+    pub gpu_gap: Option<FailureKind>,
 }
 
 /// One step of a run.
@@ -340,7 +344,7 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientHealth {
-    /// CPU time of the engine while the run went on, s.
+    /// CPU time of the engine's threads while the run went on, s.
     pub cpu_secs: f64,
     /// Wall time of the run, s.
     pub wall_secs: f64,

@@ -11,6 +11,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::evidence::{Kind, Record, Sealed, Source, VERSION, Vantage};
+use crate::domain::failure::FailureKind;
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::load::{
     ClientHealth, GpuSample, LoadPlan, LoadRecord, RequestRecord, RunEnd, StepRecord, TokenSource,
@@ -45,6 +46,8 @@ pub enum Line {
     Server(String),
     /// A request option that the server refused.
     RefusedOption(String),
+    /// Why GPUs are not sampled.
+    GpuGap(FailureKind),
     /// The client's health so far, and how many measured requests were sent so far.
     Health {
         /// Health.
@@ -95,6 +98,7 @@ pub struct Gathered {
     gpu_samples: Vec<GpuSample>,
     server: String,
     refused_options: Vec<String>,
+    gpu_gap: Option<FailureKind>,
     client: ClientHealth,
     sent: u32,
     end: Option<(RunEnd, DateTime<FixedOffset>)>,
@@ -112,6 +116,7 @@ impl Gathered {
             gpu_samples: Vec::new(),
             server: String::new(),
             refused_options: Vec::new(),
+            gpu_gap: None,
             client: ClientHealth::default(),
             sent: 0,
             end: None,
@@ -154,6 +159,7 @@ impl Gathered {
             Line::Gpu(sample) => self.gpu_samples.push(sample),
             Line::Server(server) => self.server = server,
             Line::RefusedOption(name) => self.refused_options.push(name),
+            Line::GpuGap(kind) => self.gpu_gap = Some(kind),
             Line::Health { client, sent } => {
                 self.client = client;
                 self.sent = sent;
@@ -230,6 +236,7 @@ impl Gathered {
                 gpu_samples: self.gpu_samples,
                 server: self.server,
                 refused_options: self.refused_options,
+                gpu_gap: self.gpu_gap,
             }),
             supersedes: None,
             origin_note: String::new(),

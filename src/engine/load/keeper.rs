@@ -10,7 +10,7 @@ use tokio::sync::mpsc as tokio_mpsc;
 
 use super::Note;
 use super::flight::Gauges;
-use super::health::{Histogram, micros, rss_mib};
+use super::health::{Histogram, micros, rss_mib, thread_cpu_secs};
 use crate::domain::curve::{self, StepPoint};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::load::{Arrivals, ClientHealth, GpuSample, RunEnd, Until};
@@ -43,6 +43,8 @@ pub(super) struct Live {
     lag: Histogram,
     lateness: Histogram,
     measuring_since: Option<f64>,
+    /// CPU time of the keeper's own thread when the measuring began, s.
+    own_cpu_before: Option<f64>,
     ttfts: VecDeque<(f64, f64)>,
     latenesses: VecDeque<(f64, f64)>,
     n_ended: u64,
@@ -66,6 +68,19 @@ pub(super) struct Kept {
     pub(super) client: ClientHealth,
     /// Why the part file is not whole.
     pub(super) unwritten: Option<Failure>,
+}
+
+impl Kept {
+    /// Adds a line to the record and to the part file, and puts that on the disk.
+    pub(super) fn add(&mut self, line: Line) {
+        if let Some(part) = &mut self.part
+            && let Err(error) = part.append(&line).and_then(|()| part.sync())
+        {
+            let failure = Failure::new(FailureKind::EvidenceUnwritable).because(error).at(part.path().display());
+            self.unwritten = Some(failure);
+        }
+        self.gathered.take(line);
+    }
 }
 
 impl Keeper<'_> {
@@ -103,6 +118,7 @@ impl Keeper<'_> {
         match note {
             Note::MeasuringBegins { at } => {
                 self.live.measuring_since = Some(at);
+                self.live.own_cpu_before = thread_cpu_secs();
                 self.live.row_at = at;
             }
             Note::Lag(micros) => self.live.lag.add(micros),
@@ -167,10 +183,15 @@ impl Keeper<'_> {
     /// The client's health from the start of the measuring up to now.
     fn health(&self) -> ClientHealth {
         let wall_secs = self.live.measuring_since.map_or(0.0, |since| self.now() - since);
+        let measuring = Duration::from_micros(self.gauges.cpu_us.load(Ordering::Relaxed)).as_secs_f64();
+        let keeping = match (self.live.own_cpu_before, thread_cpu_secs()) {
+            (Some(before), Some(now)) => now - before,
+            _ => 0.0,
+        };
         ClientHealth {
-            cpu_secs: Duration::from_micros(self.gauges.cpu_us.load(Ordering::Relaxed)).as_secs_f64(),
+            cpu_secs: measuring + keeping,
             wall_secs,
-            // One thread measures, so one core is what it may use.
+            // One thread measures, so one core is what it may use; that this thread counts too is on the safe side.
             cores: 1,
             loop_lag_p99_ms: self.live.lag.p99_ms(),
             lateness_p99_ms: match self.gathered.plan().arrivals {

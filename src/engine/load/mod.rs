@@ -143,10 +143,10 @@ fn measure(
     // Dropped at the end, which ends the sampler however this function is left.
     let sampling = CancellationToken::new();
     let _stop_sampling = sampling.clone().drop_guard();
-    if let Some(host) = &spec.sample_on {
-        // Without samples the run still counts: its record then shows none.
-        host::spawn_sampler(&ctx.ssh, host, origin, sampling, gpu).map_err(internal)?;
-    }
+    let sampler = match &spec.sample_on {
+        Some(host) => Some(host::spawn_sampler(&ctx.ssh, host, origin, sampling, gpu).map_err(internal)?),
+        None => None,
+    };
     let keeper = Keeper {
         ctx,
         notes: notes_inbox,
@@ -166,7 +166,13 @@ fn measure(
         let ended = runtime.block_on(ladder::climb(&shared, &ctx.cancel));
         shared.note(Note::Over);
         thread.thread().unpark();
-        let kept = thread.join().map_err(|_panic| Failure::new(FailureKind::Internal).because("keeper"))?;
+        let mut kept = thread.join().map_err(|_panic| Failure::new(FailureKind::Internal).because("keeper"))?;
+        // One that still samples is not waited for. Without samples the run counts all the same, and says why.
+        if let Some(sampler) = sampler.filter(std::thread::JoinHandle::is_finished)
+            && let Ok(Err(failure)) = sampler.join()
+        {
+            kept.add(Line::GpuGap(failure.kind));
+        }
         Ok((kept, ended))
     })
 }
@@ -174,13 +180,7 @@ fn measure(
 /// Seals what was gathered and hands it over.
 fn seal(ctx: &JobCtx, mut kept: Kept, ended: RunEnd) -> Result<Outcome, Failure> {
     let at = clock::now().wall;
-    let line = keeper::last_line(&kept, ended, at);
-    if let Some(part) = &mut kept.part
-        && let Err(error) = part.append(&line).and_then(|()| part.sync())
-    {
-        kept.unwritten = Some(Failure::new(FailureKind::EvidenceUnwritable).because(error).at(part.path().display()));
-    }
-    kept.gathered.take(line);
+    kept.add(keeper::last_line(&kept, ended, at));
     let sealed = Sealed::seal(kept.gathered.record(at)).map_err(internal)?;
     if let Some(part) = &kept.part {
         // Under its old name it would be sealed again, to the same record: nothing is lost.

@@ -74,8 +74,15 @@ struct Ran {
 }
 
 /// Runs a job to its end; `meanwhile` is called again and again with its id.
-fn run(spec: LoadSpec, mut meanwhile: impl FnMut(&Engine, leasebench::domain::ids::JobId)) -> Ran {
-    let mut engine = Engine::new(|| {}).unwrap();
+fn run(spec: LoadSpec, meanwhile: impl FnMut(&Engine, leasebench::domain::ids::JobId)) -> Ran {
+    run_with(Engine::new(|| {}).unwrap(), spec, meanwhile)
+}
+
+fn run_with(
+    mut engine: Engine,
+    spec: LoadSpec,
+    mut meanwhile: impl FnMut(&Engine, leasebench::domain::ids::JobId),
+) -> Ran {
     let job = engine.start(JobSpec::Load(Box::new(spec)));
     let (mut steps, mut sealed) = (Vec::new(), None);
     let deadline = Instant::now() + Duration::from_secs(120);
@@ -255,4 +262,37 @@ fn a_plan_that_cannot_be_run_is_refused() {
         assert_eq!(failure.kind, leasebench::domain::failure::FailureKind::PlanRefused, "{name}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was begun");
+}
+
+#[test]
+fn a_run_goes_through_the_tunnel_with_gpus_sampled_beside_it() {
+    let server = Practice::start(&["--ttft-ms", "5", "--gap-ms", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let sshd = crate::sshd::Sshd::start();
+    let host = crate::sshd::host("gpu-a", leasebench::domain::host::Auth::Auto);
+    let leasebench::domain::host::Reach::Ssh(target) = host.reach.clone() else { panic!("an SSH host") };
+    let port: u16 = server.url.rsplit(':').next().unwrap().parse().unwrap();
+    let through = |known_hosts: &str| {
+        let mut engine = Engine::new(|| {}).unwrap();
+        engine.set_ssh(sshd.setup(known_hosts, ""));
+        let mut spec = spec("http://127.0.0.1:8000/m/early-role", Arrivals::Constant, &[(10.0, 25)], folder.path());
+        spec.plan.prompts = Prompts::Synthetic { input_tokens: 16, output_tokens: 20 };
+        spec.route = LoadRoute::Tunnel { target: target.clone(), host: Box::new(host.clone()), port };
+        spec.sample_on = Some(Box::new(host.clone()));
+        spec.vantage = Vantage::Tunnel;
+        run_with(engine, spec, |_, _| {})
+    };
+    let ran = through(&sshd.known_hosts());
+    assert_eq!(ran.outcome, Outcome::Done);
+    let record = ran.sealed.unwrap().record;
+    let run = record.load.clone().unwrap();
+    assert_eq!(ran.steps[0].counts.completed, 25);
+    assert_eq!((record.kind, record.vantage), (Kind::Practice, Vantage::Tunnel));
+    assert_eq!(run.plan.base_url, "http://127.0.0.1:8000/m/early-role", "the record says what was planned");
+    assert_eq!(run.gpu_gap, None);
+    assert!(run.gpu_samples.iter().any(|sample| sample.memory_mib == Some(61_251.0)), "{:?}", run.gpu_samples);
+    assert_eq!(server.stats()["requests"], 27, "the warm-up too");
+
+    let Outcome::Failed(failure) = through("").outcome else { panic!("an unknown host key") };
+    assert_eq!(failure.kind, leasebench::domain::failure::FailureKind::HostKeyUnknown);
 }
