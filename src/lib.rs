@@ -49,7 +49,8 @@
 //!   `iso_currency` (currencies and their minor units), `chrono` (dates with their zone).
 //! - The rest: `clap` (command line), `directories` (where a user's settings live), `sha2` (evidence ids), `thiserror`
 //!   (small error enums), `getrandom`, `rand_chacha` and `rand_core` (seeds and the arrivals they make),
-//!   `unicode-segmentation` (characters as people see them), `tokio-util` (cancelling), `rustix` (CPU time of a thread).
+//!   `unicode-segmentation` (characters as people see them), `tokio-util` (cancelling), `rustix` (CPU time of a
+//!   thread, waiting on sockets, ending a group of processes).
 
 pub mod app;
 pub mod cli;

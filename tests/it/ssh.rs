@@ -144,7 +144,8 @@ fn a_walk_through_every_probe_gives_sealed_records() {
     assert_eq!(sources, ids);
     let absent: Vec<&str> =
         sources.iter().zip(&done.records).filter(|(_, r)| r.absent.is_some()).map(|(id, _)| *id).collect();
-    assert_eq!(absent, ["gpu_detail_text"], "the fixture answers every default probe");
+    let unanswered: Vec<&&str> = absent.iter().filter(|id| probe::DEFAULT.contains(id)).collect();
+    assert!(unanswered.is_empty(), "the fixture answers every default probe but {unanswered:?}");
     for record in &done.records {
         assert_eq!((record.kind, record.vantage, &record.candidate), (Kind::Real, Vantage::OnHost, &stamp().candidate));
         let captured = record.captured.as_ref().unwrap();
@@ -465,14 +466,17 @@ fn cancel_ends_a_connection_that_never_greets() {
 
 #[test]
 fn a_connection_that_breaks_is_no_exit_status() {
-    let kill = "p=$PPID; while [ \"$(ps -o comm= -p $p)\" != sshd ]; do p=$(ps -o ppid= -p $p | tr -d ' '); done; \
-                echo before; sleep 0.2; kill -9 $p; sleep 100";
+    // The process of the connection is `sshd`, or `sshd-session` from OpenSSH 9.8 on.
+    let kill = "p=$PPID; until case $(ps -o comm= -p $p) in sshd*) true;; *) false;; esac; do \
+                p=$(ps -o ppid= -p $p | tr -d ' '); done; echo before; sleep 0.2; kill -9 $p; sleep 100";
     let sshd = Sshd::start_with_script("nvidia-smi", kill);
     let setup = sshd.setup(&sshd.known_hosts(), "");
     let done = probe(&setup, auto(), &["gpu_list", "gpu_detail"]);
     assert_eq!(done.records.len(), 1);
     let captured = done.records[0].captured.as_ref().unwrap();
-    assert_eq!((&captured.ended, captured.stdout.as_str()), (&CommandEnd::ConnectionLost, "before\n"));
+    assert_eq!(captured.ended, CommandEnd::ConnectionLost);
+    // What was on its way when the server died may be lost.
+    assert!("before\n".starts_with(&captured.stdout), "{:?}", captured.stdout);
     assert_eq!(done.failure().kind, FailureKind::ConnectionLost);
 }
 

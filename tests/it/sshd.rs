@@ -47,24 +47,25 @@ impl Sshd {
     /// Starts the fixture with more arguments.
     #[track_caller]
     pub fn start_with(args: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
-        let out = Command::new(fixture().join("sshd-fixture.sh"))
-            .args([
-                "start",
-                folder.path().to_str().unwrap(),
-                "--port",
-                &ports().to_string(),
-                "--ttl",
-                "240",
-                "--no-rsa",
-            ])
-            .args(args)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        assert!(out.status.success(), "sshd did not start: {text}{}", String::from_utf8_lossy(&out.stderr));
-        let env = text.lines().filter_map(|line| line.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
-        Self { folder, tree: None, env }
+        let mut said = String::new();
+        // Another program may take a port between our look and the start.
+        for _ in 0..3 {
+            let folder = TempDir::new().unwrap();
+            let out = Command::new(fixture().join("sshd-fixture.sh"))
+                .arg("start")
+                .arg(folder.path())
+                .args(["--port", &ports().to_string(), "--ttl", "240", "--no-rsa"])
+                .args(args)
+                .output()
+                .unwrap();
+            let text = String::from_utf8(out.stdout).unwrap();
+            if out.status.success() {
+                let pairs = text.lines().filter_map(|line| line.split_once('='));
+                return Self { folder, tree: None, env: pairs.map(|(a, b)| (a.into(), b.into())).collect() };
+            }
+            said = format!("{text}{}", String::from_utf8_lossy(&out.stderr));
+        }
+        panic!("sshd did not start: {said}");
     }
 
     /// Starts the fixture with one of its commands replaced by a script.
