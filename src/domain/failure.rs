@@ -155,6 +155,8 @@ pub enum FailureKind {
     OutOfRange,
     /// Nobody to show a window to.
     NoDisplay,
+    /// The window could not be drawn, though there is a display.
+    WindowFailed,
     /// A defect of the program itself.
     Internal,
 }

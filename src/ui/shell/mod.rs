@@ -31,7 +31,7 @@ const EVENTS_PER_FRAME: usize = 256;
 /// Opens the window and returns when it was closed.
 ///
 /// # Errors
-/// `NoDisplay` when the window cannot be opened or drawn, with the system's reason.
+/// `WindowFailed` when the window cannot be opened or drawn, with the system's reason.
 pub fn run(begin: Begin) -> Result<(), Failure> {
     let viewport = egui::ViewportBuilder::default()
         .with_title("Leasebench")
@@ -57,7 +57,7 @@ pub fn run(begin: Begin) -> Result<(), Failure> {
             Ok(Box::new(Native(Window::new(app))))
         }),
     )
-    .map_err(|error| Failure::new(FailureKind::NoDisplay).because(error))
+    .map_err(|error| Failure::new(FailureKind::WindowFailed).because(error))
 }
 
 /// OpenGL runs on the most machines; a build with the feature `wgpu` is the way out where its driver is broken.
