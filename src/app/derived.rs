@@ -14,13 +14,14 @@ use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{CandidateCost, cost_per_accepted};
 use crate::domain::compare::promises::{self, Agreement, PromiseRow};
 use crate::domain::evidence::{Kind, Sealed};
-use crate::domain::facts::Finding;
+use crate::domain::facts::{Finding, keys};
 use crate::domain::figure::{Answer, Gap, GapKind};
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::memory::{self, MemoryCurve, MemoryEstimate};
 use crate::domain::questions::{Question, questions};
 use crate::domain::seen::{self, Grouped, HostSeen, Kept, Reading, Run, Seen};
+use crate::domain::topology::Topology;
 use crate::project::plan::Plan;
 
 use super::command::Screen;
@@ -115,6 +116,8 @@ pub struct HostView {
     pub n_mismatches: usize,
     /// Kind of its answers; `None` while there are none.
     pub kind: Option<Kind>,
+    /// How its GPUs and network cards are connected, with the record that says so.
+    pub topology: Option<(EvidenceId, Topology)>,
 }
 
 /// How the decision stands.
@@ -266,7 +269,13 @@ fn host_view(host: &HostSeen, candidates: &[CandidateView]) -> HostView {
         .filter(|row| row.host.as_ref() == Some(&host.host) && row.agreement == Agreement::Mismatch)
         .count();
     let kind = latest.first().map(|kept| kept.record.kind);
-    HostView { id: host.host.clone(), latest, findings, n_mismatches, kind }
+    let topology = latest
+        .iter()
+        .filter(|kept| {
+            kept.record.facts.iter().any(|fact| fact.key == keys::CONNECTION || fact.key == keys::CPU_AFFINITY)
+        })
+        .find_map(|kept| Topology::of(&kept.record.facts).map(|topology| (kept.id.clone(), topology)));
+    HostView { id: host.host.clone(), latest, findings, n_mismatches, kind, topology }
 }
 
 fn decision_view(plan: &Plan) -> DecisionView {

@@ -32,4 +32,5 @@ pub mod seen;
 pub mod stats;
 pub mod text;
 pub mod timeline;
+pub mod topology;
 pub mod units;

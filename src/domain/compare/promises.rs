@@ -106,6 +106,25 @@ impl NotFound {
     }
 }
 
+/// The fields in the order of an offer.
+pub const FIELDS: [&str; 15] = [
+    "gpu_count",
+    "gpu_model",
+    "gpu_memory",
+    "driver",
+    "cuda",
+    "vcpu",
+    "ram",
+    "disk",
+    "disk_kind",
+    "network",
+    "os_image",
+    "ipv4",
+    "ipv6",
+    "boundary",
+    "region",
+];
+
 /// Every promise of a candidate on each of its hosts, mismatches first.
 #[must_use]
 pub fn rows(candidate: &Candidate, hosts: &[HostSeen], reading: Reading) -> Vec<PromiseRow> {
@@ -574,6 +593,12 @@ mod tests {
             ("boundary", Agreement::Match, "no_hypervisor"),
         ];
         assert_eq!(got, want.map(|(field, agreement, found)| (field, agreement, found.to_owned())));
+    }
+
+    #[test]
+    fn fields_stand_in_the_order_of_an_offer() {
+        let fields: Vec<&str> = of_host(&promised(), &[], None).iter().map(|row| row.field).collect();
+        assert_eq!(fields, FIELDS);
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::super::acceptance::{Metric, Stage};
 use super::super::billing::{Category, Per};
 use super::super::candidate::Boundary;
 use super::super::decision::Action;
-use super::super::evidence::{Kind, Vantage};
+use super::super::evidence::{Captured, CommandEnd, Kind, Vantage};
 use super::super::facts::{Finding, Key, Severity};
+use super::super::format::{bytes_binary, latency};
 use super::super::load::{Arrivals, RunEnd, TokenSource};
 use super::{Text, fill};
 
@@ -29,10 +30,35 @@ impl Text {
         })
     }
 
+    /// How a command ended.
+    #[must_use]
+    pub fn ended(&self, captured: &Captured) -> String {
+        let shell = &self.shell;
+        match &captured.ended {
+            CommandEnd::Exit(code) => {
+                fill(&shell.ended_exit, &[("code", code.to_string()), ("secs", latency(captured.took_secs))])
+            }
+            CommandEnd::Signal(signal) => fill(&shell.ended_signal, &[("signal", signal.clone())]),
+            CommandEnd::Deadline(secs) => fill(&shell.ended_deadline, &[("secs", secs.to_string())]),
+            #[allow(clippy::cast_precision_loss, reason = "a cap of a few MiB")]
+            CommandEnd::TooMuch(bytes) => fill(&shell.ended_too_much, &[("bytes", bytes_binary(*bytes as f64))]),
+            CommandEnd::Cancelled => shell.ended_cancelled.clone(),
+            CommandEnd::ConnectionLost => shell.ended_lost.clone(),
+            CommandEnd::Refused(why) => fill(&shell.ended_refused, &[("why", why.clone())]),
+            CommandEnd::Unknown => shell.ended_unknown.clone(),
+        }
+    }
+
     /// What to do about a finding.
     #[must_use]
     pub fn advice(&self, finding: &Finding) -> Option<&str> {
         self.findings.get(finding.code.as_ref()).map(String::as_str)
+    }
+
+    /// What a probe asks about, by its id.
+    #[must_use]
+    pub fn probe<'a>(&'a self, id: &'a str) -> &'a str {
+        self.names.get(&format!("probe_{id}")).map_or(id, String::as_str)
     }
 
     /// The name of a stage.

@@ -52,6 +52,8 @@ pub fn inspector(screen: Screen, ui: &mut Ui, state: &State, text: &Text, out: &
 pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
     match layer {
         Layer::ImportModel => brief::import_ui(ui, state, text, out),
+        Layer::AddHost => hosts::add_ui(ui, state, text, out),
+        Layer::PasteOutput => hosts::paste_ui(ui, state, text, out),
         Layer::Waive => acceptance::waive_ui(ui, state, text, out),
         Layer::Attest => acceptance::attest_ui(ui, state, text, out),
         Layer::LoadSetup => load::setup_ui(ui, state, text, out),

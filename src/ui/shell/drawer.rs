@@ -7,9 +7,9 @@ use egui::{
 
 use crate::app::command::{Command, Traced};
 use crate::app::state::{Project, State};
-use crate::domain::evidence::{Captured, CommandEnd, Record, Sealed, Source};
+use crate::domain::evidence::{Captured, Record, Sealed, Source};
 use crate::domain::figure::{Input, Origin};
-use crate::domain::format::{bytes_binary, count, latency, moment};
+use crate::domain::format::{count, moment};
 use crate::domain::ids::EvidenceId;
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::{Font, tokens};
@@ -313,7 +313,7 @@ fn summary(ui: &mut Ui, project: &Project, sealed: &Sealed, text: &Text) {
     line(&shell.record_taken, moment(&record.taken_at));
     line(&shell.record_vantage, text.name(vantage_name(record)).to_owned());
     if let Some(captured) = &record.captured {
-        line(&shell.record_ended, ended_words(captured, text));
+        line(&shell.record_ended, text.ended(captured));
     }
     if let Some(load) = &record.load {
         let n: usize = load.steps.iter().map(|step| step.requests.len()).sum();
@@ -354,23 +354,6 @@ fn source_words(source: &Source, text: &Text) -> String {
         }
         Source::Load => shell.source_load.clone(),
         Source::Manual { by, .. } => fill(&shell.source_manual, &[("by", by.clone())]),
-    }
-}
-
-fn ended_words(captured: &Captured, text: &Text) -> String {
-    let shell = &text.shell;
-    match &captured.ended {
-        CommandEnd::Exit(code) => {
-            fill(&shell.ended_exit, &[("code", code.to_string()), ("secs", latency(captured.took_secs))])
-        }
-        CommandEnd::Signal(signal) => fill(&shell.ended_signal, &[("signal", signal.clone())]),
-        CommandEnd::Deadline(secs) => fill(&shell.ended_deadline, &[("secs", secs.to_string())]),
-        #[allow(clippy::cast_precision_loss, reason = "a cap of a few MiB")]
-        CommandEnd::TooMuch(bytes) => fill(&shell.ended_too_much, &[("bytes", bytes_binary(*bytes as f64))]),
-        CommandEnd::Cancelled => shell.ended_cancelled.clone(),
-        CommandEnd::ConnectionLost => shell.ended_lost.clone(),
-        CommandEnd::Refused(why) => fill(&shell.ended_refused, &[("why", why.clone())]),
-        CommandEnd::Unknown => shell.ended_unknown.clone(),
     }
 }
 
