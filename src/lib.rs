@@ -10,6 +10,7 @@
 //! wire     what outside formats mean: completion streams, nvidia-smi XML. Pure, on well-kept parsers.
 //! recipe   texts that are launched: quoting for a shell. Pure.
 //! project  plan (what people edit), edit, history (undo), store (RON on disk)
+//! report   project to report: one document, written as HTML or Markdown; steps as CSV. Pure.
 //! engine   all waiting: jobs, hosts, endpoints, load runs, files, the clock
 //! app      State and its two doors, command and event; derived (the one memo); notices. Knows no window.
 //! ui       shell, screens, widgets, theme. The only place that knows egui.
@@ -59,6 +60,7 @@ pub mod engine;
 pub mod probe;
 pub mod project;
 pub mod recipe;
+pub mod report;
 #[cfg(feature = "desktop")]
 pub mod ui;
 pub mod wire;

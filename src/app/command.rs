@@ -10,6 +10,7 @@ use crate::domain::text::Language;
 use crate::engine::event::{Picking, Reply};
 use crate::engine::job::OutputSource;
 use crate::project::edit::Edit;
+pub use crate::report::ReportFormat;
 
 /// What a person wants.
 #[derive(Debug, Clone, PartialEq)]
@@ -256,13 +257,4 @@ pub enum Layer {
     Component,
     /// Questions to the provider of the selected candidate.
     Questions,
-}
-
-/// Format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "named for what they are")]
-pub enum ReportFormat {
-    Html,
-    Markdown,
-    Csv,
 }

@@ -351,10 +351,6 @@ impl App {
         self.start_quiet(JobSpec::WriteFile { path, bytes: text.into_bytes() });
     }
 
-    fn export(&mut self, command: Command) {
-        let _ = command;
-    }
-
     /// A file name for a dialog to offer: the project's name in characters that every file system takes.
     fn suggested_name(&self, picking: Picking) -> String {
         let name: String = self

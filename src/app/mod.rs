@@ -10,6 +10,7 @@ mod files;
 mod jobs;
 mod notices;
 pub mod rail;
+pub mod report;
 pub mod state;
 
 use std::collections::BTreeSet;

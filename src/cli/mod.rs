@@ -7,6 +7,7 @@ pub mod out;
 mod parse;
 mod practice;
 mod probe;
+mod report;
 mod verify;
 
 use std::ffi::OsString;
@@ -47,6 +48,8 @@ struct Args {
 enum Verb {
     /// Print every criterion's verdict; leave with 0 only when each passes or is waived.
     Check(check::CheckArgs),
+    /// Write the project as a report, or its measured steps as CSV.
+    Report(report::ReportArgs),
     /// Hold every evidence record against its id and name those that were altered.
     Verify(verify::VerifyArgs),
     /// Ask a host, or this computer, its probes.
@@ -108,6 +111,7 @@ pub fn run(headless: Headless) -> ExitCode {
     let text = Text::of(headless.language);
     let done = match headless.verb {
         Verb::Check(args) => check::run(&args, text),
+        Verb::Report(args) => report::run(&args, text, headless.language.tag()),
         Verb::Verify(args) => verify::run(&args, text),
         Verb::Probe(args) => probe::run(&args, text),
         Verb::Parse(args) => parse::run(&args, text),

@@ -22,6 +22,7 @@ mod house;
 mod laws;
 mod load;
 mod model_import;
+mod report;
 #[cfg(feature = "desktop")]
 mod screens;
 #[cfg(all(unix, feature = "desktop"))]

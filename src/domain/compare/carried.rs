@@ -34,6 +34,8 @@ pub struct Carried {
     pub accepted_month: Answer<BigRational>,
     /// Mean output tokens of an accepted request.
     pub tokens_per_request: Answer<f64>,
+    /// The highest rate within SLO of one unit, requests a second.
+    pub highest_rate: Figure<f64>,
     /// Accepted requests a second of one unit at its highest load within SLO.
     pub capacity_per_sec: Figure<f64>,
     /// What explains the cost.
@@ -229,6 +231,7 @@ pub(super) fn carried(brief: &Brief, run: &Run) -> Result<Carried, Gap> {
         share,
         accepted_month,
         tokens_per_request,
+        highest_rate: Figure::measured(highest.rate, vec![run.id.clone()]),
         capacity_per_sec,
         explaining,
     })

@@ -264,6 +264,7 @@ fn a_plan_that_cannot_be_run_is_refused() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was begun");
 }
 
+#[cfg(all(unix, feature = "desktop"))]
 #[test]
 fn a_run_goes_through_the_tunnel_with_gpus_sampled_beside_it() {
     let server = Practice::start(&["--ttft-ms", "5", "--gap-ms", "1"]);
