@@ -41,7 +41,7 @@ fn left_part(ui: &mut Ui, state: &State, text: &Text) {
     ui.label(Font::BodyBold.rich(&text.shell.title));
     // The project starts where the content starts.
     let content = ui.ctx().content_rect().left() + t.size.rail + t.space.m;
-    ui.add_space((content - ui.cursor().left() - ui.spacing().item_spacing.x).max(t.space.m));
+    ui.add_space((content - ui.cursor().left()).max(t.space.m));
     ui.spacing_mut().item_spacing.x = t.space.m;
     let Some(project) = &state.project else {
         ui.label(Font::BodyBold.rich(&text.shell.no_project));

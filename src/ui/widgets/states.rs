@@ -47,7 +47,7 @@ pub fn failure_card(ui: &mut Ui, text: &Text, salt: &str, failure: &Failure, rem
             ui.vertical(|ui| {
                 ui.label(Font::BodyBold.rich(&shown.what));
                 if !shown.hint.is_empty() {
-                    ui.label(Font::Small.rich(&shown.hint).color(t.color.text_secondary));
+                    ui.label(Font::Small.rich(sentence(&shown.hint)).color(t.color.text_secondary));
                 }
                 if let Some(at) = &shown.at {
                     ui.label(Font::Mono.rich(at).color(t.color.text_muted));
@@ -79,6 +79,12 @@ pub fn failure_card(ui: &mut Ui, text: &Text, salt: &str, failure: &Failure, rem
         data.insert_temp(open_id, open);
     });
     clicked
+}
+
+/// A hint as a sentence of its own: on the command line it follows "hint:", here nothing stands before it.
+fn sentence(hint: &str) -> String {
+    let mut letters = hint.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// One segment a field: the first `filled` filled, the rest a dashed outline. `name` is what a screen reader says.

@@ -209,3 +209,109 @@ fn half_typed_text_stays_in_its_field_and_its_error_stands_under_it() {
     assert_eq!(harness.state().as_ref().unwrap().to_string(), "1150.50 USD");
     assert!(harness.query_by_label_contains("is not an amount").is_none());
 }
+
+/// A plan with one candidate and a host whose outputs are pasted.
+fn with_pasted_host() -> Plan {
+    use leasebench::domain::host::{Host, Reach};
+    use leasebench::domain::ids::HostId;
+    let host = Host {
+        id: HostId("h1".into()),
+        candidate: None,
+        name: "gpu-a1".into(),
+        reach: Reach::Pasted,
+        pinned_key: None,
+        note: String::new(),
+    };
+    Plan { name: "Support chat".into(), hosts: vec![host], ..Plan::default() }
+}
+
+/// A window with one record, read from a pasted list of GPUs.
+fn with_record(language: Language, theme: ThemeChoice) -> (TestWindow, leasebench::domain::ids::EvidenceId) {
+    use leasebench::engine::job::OutputSource;
+    let mut window = window(Setup { language, theme, plan: Some(with_pasted_host()), ..Setup::default() });
+    let output = "GPU 0: NVIDIA L4 (UUID: GPU-00000000-0000-0000-0000-000000000001)\nexport HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz\n\u{1b}[31mred\u{1b}[0m\n";
+    window.harness.state_mut().app_mut().command(Command::ReadOutput {
+        host: leasebench::domain::ids::HostId("h1".into()),
+        probe: "gpu_list",
+        source: OutputSource::Text(output.into()),
+        exit: Some(0),
+    });
+    window.step_until("the record", std::time::Duration::from_secs(20), |harness| {
+        harness.state().app().state().project.as_ref().is_some_and(|project| !project.evidence.is_empty())
+    });
+    let id = window.harness.state().app().state().project.as_ref().unwrap().evidence.keys().next().unwrap().clone();
+    (window, id)
+}
+
+fn traced(id: &leasebench::domain::ids::EvidenceId) -> Command {
+    use leasebench::app::command::Traced;
+    use leasebench::domain::figure::{Figure, Input, Origin};
+    let share = Input {
+        formula: "completed ÷ sent",
+        inputs: vec![Input::leaf("completed", "7,047", "", Origin::Measured).on([id.clone()])],
+        ..Input::leaf("accepted_share", "97.88", "%", Origin::Derived { from_measured: true })
+    };
+    let figure = Figure::derived(
+        "0.1832",
+        "monthly_cost ÷ accepted_share",
+        vec![Input::leaf("monthly_cost", "1,225.00", "USD", Origin::Declared), share.on([id.clone()])],
+    );
+    Command::Trace(Box::new(Traced {
+        title: "Candidate B, cost of 1,000 accepted".into(),
+        value: "0.1832 USD".into(),
+        interval: "[0.1826, 0.1839]".into(),
+        origin: figure.origin,
+        formula: figure.formula.into(),
+        inputs: figure.inputs,
+        evidence: figure.evidence,
+    }))
+}
+
+#[test]
+fn a_number_is_followed_to_its_record_and_raw_output() {
+    let text = Text::of(Language::En);
+    for (language, theme) in looks() {
+        let (mut window, id) = with_record(language, theme);
+        window.harness.state_mut().app_mut().command(traced(&id));
+        window.harness.run_ok();
+        window.harness.get_by_label_contains("GPU 0: NVIDIA L4");
+        assert!(
+            window.harness.query_by_label_contains("hf_abcdefghijklmnop").is_none(),
+            "a secret is masked before it is kept"
+        );
+        window.harness.get_by_label_contains("\\x1b[31mred");
+        if language == Language::En {
+            window.harness.get_by_role_and_label(Role::Button, &text.shell.copy_citation).click();
+            window.harness.step();
+            let copied = window
+                .harness
+                .output()
+                .platform_output
+                .commands
+                .iter()
+                .any(|command| *command == egui::OutputCommand::CopyText(id.cite()));
+            assert!(copied, "the citation is on the clipboard");
+        }
+        window.harness.key_press(Key::Escape);
+        window.harness.run_ok();
+        assert!(window.harness.state().app().state().view.trace.is_none(), "Esc closes the drawer");
+    }
+}
+
+#[test]
+#[ignore = "makes pictures for people to look at"]
+fn drawer_pictures() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/pictures");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (language, theme) in looks() {
+        let (mut window, id) = with_record(language, theme);
+        window.harness.state_mut().app_mut().command(traced(&id));
+        window.harness.run_ok();
+        window
+            .harness
+            .render()
+            .unwrap()
+            .save(folder.join(format!("shell-drawer-{theme:?}-{}.png", language.tag())))
+            .unwrap();
+    }
+}
