@@ -276,17 +276,18 @@ impl<'a> Drawing<'a> {
     fn limit_words(&mut self) {
         let Some(limit) = &self.plot.limit else { return };
         let y = self.y.at(limit.value);
-        let width = text_width(&limit.words, 12.0);
+        // The words are semibold, which is wider.
+        let width = text_width(&limit.words, 13.5);
         let (left, right) = (LEFT + 8.0, WIDTH - RIGHT - 8.0 - width);
         let places = [(left, y - 6.0), (right, y - 6.0), (left, y + 15.0), (right, y + 15.0)];
+        let drawn: Vec<(f64, f64)> = self.plot.series.iter().flat_map(|series| self.along(series)).collect();
         let near = |(x, y): (f64, f64)| {
             let outside = y - 12.0 < self.top || y > self.top + PLOT_HEIGHT;
-            let points = self.plot.series.iter().flat_map(|series| &series.points);
-            let hit = |point: &Point| {
-                let (px, py) = (self.x.at(point.x), self.y.at(point.y));
-                px > x - CLEARANCE && px < x + width + CLEARANCE && py > y - 10.0 - CLEARANCE && py < y + CLEARANCE
+            let hit = |(px, py): &(f64, f64)| {
+                let is_beside = *px < x - CLEARANCE || *px > x + width + CLEARANCE;
+                !is_beside && *py > y - 10.0 - CLEARANCE && *py < y + CLEARANCE
             };
-            (outside, points.filter(|point| hit(point)).count())
+            (outside, drawn.iter().filter(|at| hit(at)).count())
         };
         let Some((x, y)) = places.into_iter().min_by_key(|place| near(*place)) else { return };
         let (fail, panel) = (&self.colours.fail, &self.colours.bg_panel);
@@ -298,6 +299,17 @@ impl<'a> Drawing<'a> {
             escape::html(&limit.words)
         );
         self.put(&words);
+    }
+
+    /// Places along a line: its points, and seven between each two.
+    fn along(&self, series: &Series) -> Vec<(f64, f64)> {
+        let at = |point: &Point| (self.x.at(point.x), self.y.at(point.y));
+        let pairs = series.points.iter().zip(series.points.iter().skip(1));
+        let between = pairs.flat_map(|(from, to)| {
+            let ((x, y), (to_x, to_y)) = (at(from), at(to));
+            (0..8).map(f64::from).map(move |part| (x + (to_x - x) * part / 8.0, y + (to_y - y) * part / 8.0))
+        });
+        between.chain(series.points.last().map(at)).collect()
     }
 
     fn series(&mut self, idx: usize) {
@@ -394,8 +406,10 @@ fn linear_ticks(low: f64, high: f64) -> Vec<f64> {
     let span = if high > low { high - low } else { 1.0 };
     let power = 10_f64.powf((span / (MAX_TICKS - 1) as f64).log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0, 20.0]
-        .map(|factor| factor * power)
         .into_iter()
+        // Halves of small steps have a decimal more than what is counted in them.
+        .filter(|factor| *factor != 2.5 || power >= 10.0)
+        .map(|factor| factor * power)
         .find(|step| (span / step - 1e-9).ceil() <= (MAX_TICKS - 1) as f64)
         .unwrap_or(span);
     let count = (span / step - 1e-9).ceil().max(1.0);
@@ -497,7 +511,7 @@ mod tests {
             (0.0, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0][..]),
             (1.0, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
             (7.0, &[0.0, 2.0, 4.0, 6.0, 8.0]),
-            (14.0, &[0.0, 2.5, 5.0, 7.5, 10.0, 12.5, 15.0]),
+            (14.0, &[0.0, 5.0, 10.0, 15.0]),
             (388.0, &[0.0, 100.0, 200.0, 300.0, 400.0]),
             (1234.0, &[0.0, 250.0, 500.0, 750.0, 1000.0, 1250.0]),
         ] {

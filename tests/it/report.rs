@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, NaiveDate};
+use leasebench::app::App;
+use leasebench::app::command::Command;
 use leasebench::app::derived::Derived;
 use leasebench::app::report::{Reported, report};
 use leasebench::domain::acceptance::Waiver;
@@ -24,9 +27,13 @@ use leasebench::domain::load::{
 };
 use leasebench::domain::text::{Language, Text};
 use leasebench::domain::units::{SizeUnit, StatedSize};
+use leasebench::engine::files::Places;
 use leasebench::project::plan::Plan;
-use leasebench::project::store::Altered;
+use leasebench::project::store::{self, Altered};
+use leasebench::report::svg::{Limit, Plot, Point, Series};
 use leasebench::report::{ReportFormat, render};
+
+use super::cli::{leasebench, told};
 
 fn at(text: &str) -> DateTime<FixedOffset> {
     DateTime::parse_from_rfc3339(text).unwrap()
@@ -514,6 +521,109 @@ fn names_and_addresses_stay_out_unless_asked_for() {
     for named in ["north one", "http://10.1.2.3:8000", "node-17.internal"] {
         assert!(asked.contains(named), "{named}");
     }
+}
+
+/// A logarithmic plot with everything a plot can have.
+fn plot() -> Plot {
+    let point = |x: f64, y: f64, half: f64, hollow: bool| Point {
+        x,
+        y,
+        interval: (half > 0.0).then_some((y - half, y + half)),
+        hollow,
+    };
+    let series = |name: &str, place: u8, hollow: bool, points: &[(f64, f64, f64)]| Series {
+        name: name.into(),
+        place,
+        points: points.iter().map(|(x, y, half)| point(*x, *y, *half, hollow)).collect(),
+        markers: true,
+        predicted: false,
+    };
+    let mut predicted = series("A, predicted", 0, false, &[(2.0, 95.0, 0.0), (8.0, 170.0, 0.0), (14.0, 900.0, 0.0)]);
+    (predicted.markers, predicted.predicted) = (false, true);
+    Plot {
+        title: "TTFT p95, ms".into(),
+        x_title: "arrival rate, req/s".into(),
+        log: true,
+        log_words: "logarithmic".into(),
+        series: vec![
+            series(
+                "A · 1×H100",
+                0,
+                false,
+                &[(2.0, 118.0, 4.0), (8.0, 205.0, 9.0), (12.0, 452.0, 0.0), (14.0, 1900.0, 0.0)],
+            ),
+            series("B · 2×L40S", 1, false, &[(2.0, 188.0, 0.0), (8.0, 388.0, 20.0), (12.0, 3300.0, 0.0)]),
+            series("C · 练习", 2, true, &[(1.0, 232.0, 0.0), (4.0, 2950.0, 0.0)]),
+            series("D", 3, false, &[]),
+            predicted,
+        ],
+        limit: Some(Limit { value: 500.0, words: "SLO 500 ms".into() }),
+    }
+}
+
+#[test]
+fn a_plot_is_drawn_byte_for_byte_the_same() {
+    check_golden("plot.svg", &plot().render());
+    assert_eq!(plot().render(), plot().render());
+}
+
+#[test]
+fn the_command_line_writes_reports() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = temp.path().join("p");
+    store::save_plan(&project, &plan(), 41).unwrap();
+    for sealed in evidence().values() {
+        store::keep(&project, sealed).unwrap();
+    }
+    let (project, file) = (project.to_str().unwrap(), temp.path().join("report.md"));
+    let out = file.to_str().unwrap();
+    let run = |args: &[&str]| told(&leasebench(temp.path(), args).output().unwrap());
+
+    let (code, printed, err) = run(&["report", project, "--format", "md", "--lang", "zh-Hans", "-o", out, "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let shape: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!((&shape["format"], &shape["language"], &shape["records"]), (&"md".into(), &"zh-Hans".into(), &8.into()));
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(shape["bytes"], written.len());
+    assert!(written.starts_with("# Support chat, Q1 rental\n") && written.contains("## 7 合格工作量的成本"));
+
+    let (code, printed, _) = run(&["report", project, "--format", "csv"]);
+    assert_eq!((code, printed.lines().count()), (0, 8), "a head and one row a step");
+
+    let missing = temp.path().join("nothing");
+    let (code, _, err) =
+        run(&["report", missing.to_str().unwrap(), "-o", temp.path().join("x.html").to_str().unwrap()]);
+    assert_eq!((code, temp.path().join("x.html").exists()), (2, false), "{err}");
+    assert_eq!(run(&["report", project, "--format", "docx"]).0, 2);
+    let nowhere = temp.path().join("report.md/inside.html");
+    let (code, _, err) = run(&["report", project, "-o", nowhere.to_str().unwrap()]);
+    assert!(code == 2 && err.contains("inside.html"), "{err}");
+}
+
+#[test]
+fn the_app_writes_the_open_project() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = temp.path().join("p");
+    store::save_plan(&project, &plan(), 41).unwrap();
+    for sealed in evidence().values() {
+        store::keep(&project, sealed).unwrap();
+    }
+    let mut app = App::with_places(Places::under(temp.path()), || {}).unwrap();
+    let (html, csv) = (temp.path().join("r.html"), temp.path().join("r.csv"));
+    for command in [
+        Command::Open(project),
+        Command::Language(Language::ZhHans),
+        Command::Report { format: ReportFormat::Html, path: html.clone() },
+        Command::ExportCsv(csv.clone()),
+    ] {
+        app.command(command);
+        while app.busy() {
+            app.wait(Duration::from_millis(200));
+        }
+    }
+    let html = std::fs::read_to_string(html).unwrap();
+    assert!(html.contains("<html lang=\"zh-Hans\">") && html.contains("Support chat, Q1 rental"));
+    assert_eq!(std::fs::read_to_string(csv).unwrap(), rendered(&plan(), &evidence(), ReportFormat::Csv, Language::En));
 }
 
 /// Everything a person or a machine can write, written to do harm.

@@ -96,8 +96,11 @@ fn focus_once(ui: &Ui, salt: &str) {
     }
 }
 
-fn enter_pressed(ui: &Ui) -> bool {
-    ui.input(|input| input.key_pressed(egui::Key::Enter))
+/// Whether Enter was pressed in the field, and not on a button.
+fn entered(ui: &Ui, salt: &str) -> bool {
+    let id = Field::id(salt);
+    let in_field = ui.memory(|memory| memory.has_focus(id) || memory.had_focus_last_frame(id));
+    in_field && ui.input(|input| input.key_pressed(egui::Key::Enter))
 }
 
 fn open_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
@@ -107,7 +110,7 @@ fn open_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
         recent_ui(ui, state, text, out);
         // A click on a recent project closes the dialog too.
         let chosen = out.iter().any(|command| matches!(command, Command::Open(_)));
-        let mut go = enter_pressed(ui) && !path.trim().is_empty();
+        let mut go = entered(ui, "open.path") && !path.trim().is_empty();
         dialog_buttons(ui, "", |ui| {
             go |= Button::primary(&text.common.open).enabled(!path.trim().is_empty(), "").show(ui).clicked();
             cancel_button(ui, text, out);
@@ -138,7 +141,7 @@ fn save_as_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
             go |= Button::primary(&text.common.save).enabled(!path.trim().is_empty(), "").show(ui).clicked();
             cancel_button(ui, text, out);
         });
-        if go || (enter_pressed(ui) && !path.trim().is_empty()) {
+        if go || (entered(ui, "save.path") && !path.trim().is_empty()) {
             forget_path(ui, "save.path");
             out.push(Command::SaveAs(PathBuf::from(path.trim())));
         }
@@ -166,7 +169,7 @@ fn report_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
             },
         );
         let path = path_ui(ui, "report.path", &text.shell.report_path, Picking::Report, &suggested, state, text, out);
-        let mut go = enter_pressed(ui) && !path.trim().is_empty();
+        let mut go = entered(ui, "report.path") && !path.trim().is_empty();
         dialog_buttons(ui, "", |ui| {
             go |= Button::primary(&text.shell.write).enabled(!path.trim().is_empty(), "").show(ui).clicked();
             cancel_button(ui, text, out);
@@ -186,7 +189,7 @@ fn csv_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
         small(ui, &text.shell.csv_why);
         let suggested = suggested_file(state, "curves.csv");
         let path = path_ui(ui, "csv.path", &text.shell.csv_path, Picking::Csv, &suggested, state, text, out);
-        let mut go = enter_pressed(ui) && !path.trim().is_empty();
+        let mut go = entered(ui, "csv.path") && !path.trim().is_empty();
         dialog_buttons(ui, "", |ui| {
             go |= Button::primary(&text.shell.write).enabled(!path.trim().is_empty(), "").show(ui).clicked();
             cancel_button(ui, text, out);
@@ -404,7 +407,7 @@ fn secret_ui(
         } else {
             field.secret(ui, &mut typed);
         }
-        let mut go = enter_pressed(ui);
+        let mut go = entered(ui, "secret");
         dialog_buttons(ui, &text.shell.secret_why, |ui| {
             go |= Button::primary(&text.shell.send).show(ui).clicked();
             if Button::secondary(&text.common.cancel).key("Esc").show(ui).clicked() {

@@ -35,7 +35,7 @@ pub(super) fn drawer(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comm
     let width = t.size.drawer.min(room.width() - 64.0);
     let at = Rect::from_min_max(pos2(room.right() - width, room.top()), room.max);
     let mut frame = Frame::new().fill(t.color.bg_raised).shadow(t.shadow.drawer.shadow(t.color.shadow));
-    frame.inner_margin = Margin { left: 24, right: 24, top: 14, bottom: 12 };
+    frame.inner_margin = Margin { left: 24, right: 8, top: 14, bottom: 12 };
     let area = Area::new(Id::unique("drawer"))
         .order(Order::Middle)
         .fixed_pos(at.min)
@@ -43,10 +43,15 @@ pub(super) fn drawer(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comm
         .accessible_name(&text.shell.trace_title);
     area.show(ui.ctx(), |ui| {
         frame.show(ui, |ui| {
-            ui.set_width(width - 48.0);
+            ui.set_width(width - 32.0);
             ui.set_height(at.height() - 26.0);
-            head(ui, state, text, out);
+            ui.scope(|ui| {
+                ui.set_max_width(width - 48.0);
+                head(ui, state, text, out);
+            });
             egui::ScrollArea::vertical().id_salt("drawer").auto_shrink([false, false]).show(ui, |ui| {
+                // The scroll bar gets the room between the content and the edge.
+                ui.set_width(width - 48.0);
                 ui.spacing_mut().item_spacing.y = t.space.s;
                 if let Some(trace) = &state.view.trace {
                     trace_ui(ui, trace, state, text, out);

@@ -42,8 +42,9 @@ fn idle(ui: &mut Ui, state: &State, text: &Text) {
             Outcome::Cancelled => &text.shell.outcome_cancelled,
             Outcome::Failed(_) => &text.shell.outcome_failed,
         };
+        let form = if ended.kept > 0 { &text.shell.last_job_kept } else { &text.shell.last_job };
         let words = fill(
-            &text.shell.last_job,
+            form,
             &[
                 ("name", job_name(&ended.what, state, text)),
                 ("outcome", outcome.clone()),
@@ -98,7 +99,10 @@ fn kept(ui: &mut Ui, state: &State, text: &Text) {
         Some(project) => {
             let n = project.evidence.len() as u64;
             if project.altered.is_empty() {
-                (fill(&shell.evidence_ok, &[("n", count(n))]), icons::SEAL_CHECK)
+                (
+                    fill(if n == 1 { &shell.evidence_ok_one } else { &shell.evidence_ok }, &[("n", count(n))]),
+                    icons::SEAL_CHECK,
+                )
             } else {
                 (
                     fill(&shell.evidence_altered, &[("n", count(n)), ("altered", project.altered.len().to_string())]),
