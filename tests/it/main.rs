@@ -24,6 +24,8 @@ mod load;
 mod model_import;
 mod report;
 #[cfg(feature = "desktop")]
+mod sample;
+#[cfg(feature = "desktop")]
 mod screens;
 #[cfg(all(unix, feature = "desktop"))]
 mod ssh;

@@ -12,6 +12,7 @@ pub mod decision;
 pub mod hosts;
 pub mod load;
 pub mod memory;
+pub mod presentation;
 
 use egui::Ui;
 
@@ -57,6 +58,7 @@ pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Ve
         Layer::Waive => acceptance::waive_ui(ui, state, text, out),
         Layer::Attest => acceptance::attest_ui(ui, state, text, out),
         Layer::LoadSetup => load::setup_ui(ui, state, text, out),
+        Layer::Presentation => presentation::presentation_ui(ui, state, text, out),
         Layer::Sign => decision::sign_ui(ui, state, text, out),
         _ => {}
     }
