@@ -255,6 +255,4 @@ pub enum Layer {
     PasteOffer,
     /// One billing component of the selected candidate.
     Component,
-    /// Questions to the provider of the selected candidate.
-    Questions,
 }

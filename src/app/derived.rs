@@ -9,6 +9,7 @@ use chrono::NaiveDate;
 
 use crate::domain::acceptance::Judged;
 use crate::domain::acceptance::judge::{self, Case, Overall, Standing};
+use crate::domain::advice::{Advice, advise};
 use crate::domain::brief::{Brief, brief_digest};
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{CandidateCost, cost_per_accepted};
@@ -35,6 +36,8 @@ pub struct Derived {
     pub gate: Gate,
     /// Digest of the brief as it is.
     pub brief_digest: Option<String>,
+    /// Which allocation boundary suits the brief, the best first.
+    pub advice: Vec<Advice>,
     /// One view a candidate, in the order of the plan.
     pub candidates: Vec<CandidateView>,
     /// One view a host, in the order of the plan.
@@ -169,6 +172,7 @@ impl Derived {
         let hosts = grouped.hosts.iter().map(|host| host_view(host, &candidates)).collect();
         let mut derived = Self {
             gate: gate(&plan.brief),
+            advice: advise(&plan.brief),
             brief_digest: digest,
             candidates,
             hosts,

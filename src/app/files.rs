@@ -305,7 +305,12 @@ impl App {
             plan: project.plan.clone(),
             revision: project.revision,
         };
-        self.start_quiet(spec);
+        self.autosaving = Some(self.start_quiet(spec));
+    }
+
+    /// Whether an autosave is on its way to the disk.
+    pub(super) fn autosave_runs(&self) -> bool {
+        self.autosaving.is_some_and(|job| self.quiet.contains(&job))
     }
 
     fn discard_autosave(&mut self) {

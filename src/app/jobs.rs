@@ -92,8 +92,10 @@ impl App {
         project.evidence_revision += 1;
         let in_scratch = folder == project.scratch;
         self.start_quiet(JobSpec::Keep { folder, sealed: Box::new(sealed) });
-        if in_scratch {
-            // A scratch folder is taken up again by its plan; a record alone would not be found.
+        // A scratch folder is taken up again by its plan; a record alone would not be found.
+        if in_scratch && self.autosave_runs() {
+            self.edited_at = Some(crate::engine::clock::now().mono);
+        } else if in_scratch {
             self.autosave();
         }
     }

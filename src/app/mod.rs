@@ -25,7 +25,7 @@ use crate::domain::text::Language;
 use crate::engine::Engine;
 use crate::engine::clock::{self, Now};
 use crate::engine::event::{Event, Outcome, What};
-use crate::engine::files::Places;
+use crate::engine::files::{self as engine_files, Places};
 use crate::engine::job::{JobSpec, OpenMode};
 use crate::project::edit::Edit;
 
@@ -49,6 +49,8 @@ pub struct App {
     project_serial: u64,
     /// Jobs whose end is no news: autosaves, settings.
     quiet: BTreeSet<JobId>,
+    /// The autosave that was started last. Two at once would fight for the lock on a folder.
+    autosaving: Option<JobId>,
     /// The last edit that no autosave holds yet.
     edited_at: Option<Instant>,
     next_notice: u64,
@@ -83,7 +85,15 @@ impl App {
     /// # Errors
     /// `Internal` when the operating system gives no threads.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Result<Self, Failure> {
-        Self::with_places(Places::of_user(), wake)
+        let places = Places::of_user();
+        let is_new_here = engine_files::read_user_file(&places).is_none();
+        let mut app = Self::with_places(places, wake)?;
+        if is_new_here {
+            let language = language_of_locale(|name| std::env::var(name).ok());
+            app.state.settings.language = language;
+            app.kept_settings.language = language;
+        }
+        Ok(app)
     }
 
     /// The same with its files elsewhere.
@@ -100,6 +110,7 @@ impl App {
             derived_from: None,
             project_serial: 0,
             quiet: BTreeSet::new(),
+            autosaving: None,
             edited_at: None,
             next_notice: 1,
             kept_settings: user.settings.clone(),
@@ -183,7 +194,8 @@ impl App {
     /// What only time brings: the autosave, the end of a waiver, the end of a toast. Call it once a frame.
     pub fn tick(&mut self, now: Now) {
         self.state.now = now.wall;
-        if self.edited_at.is_some_and(|at| now.mono.saturating_duration_since(at) >= AUTOSAVE_AFTER) {
+        let is_due = self.edited_at.is_some_and(|at| now.mono.saturating_duration_since(at) >= AUTOSAVE_AFTER);
+        if is_due && !self.autosave_runs() {
             self.autosave();
         }
         self.expire_notices(now.mono);
@@ -402,6 +414,12 @@ impl App {
     }
 }
 
+/// The language of this user's locale, as POSIX orders its variables.
+fn language_of_locale(variable: impl Fn(&str) -> Option<String>) -> Language {
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    if locale.is_some_and(|locale| locale.starts_with("zh")) { Language::ZhHans } else { Language::En }
+}
+
 impl Drop for App {
     /// Stops every job and lets what they measured reach the disk, two seconds at most.
     fn drop(&mut self) {
@@ -417,6 +435,25 @@ impl Drop for App {
             if left.is_zero() || !self.wait(left) {
                 break;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_start_speaks_the_language_of_the_locale() {
+        for (variables, want) in [
+            (&[][..], Language::En),
+            (&[("LANG", "zh_CN.UTF-8")], Language::ZhHans),
+            (&[("LANG", "zh_CN.UTF-8"), ("LC_ALL", "C")], Language::En),
+            (&[("LANG", "de_DE.UTF-8"), ("LC_ALL", ""), ("LC_MESSAGES", "zh_SG")], Language::ZhHans),
+        ] {
+            let variable =
+                |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, v)| (*v).to_owned());
+            assert_eq!(language_of_locale(variable), want, "{variables:?}");
         }
     }
 }

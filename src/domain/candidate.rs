@@ -34,6 +34,23 @@ pub struct Candidate {
     pub source: OfferSource,
 }
 
+impl Candidate {
+    /// An offer of which nothing is known but its name.
+    #[must_use]
+    pub fn new(id: CandidateId, series: u8, name: String) -> Self {
+        Self {
+            id,
+            series,
+            name,
+            short: String::new(),
+            promised: Promised::default(),
+            billing: Vec::new(),
+            term: Term::default(),
+            source: OfferSource::default(),
+        }
+    }
+}
+
 /// What the provider promises. Memory is for one GPU.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

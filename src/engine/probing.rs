@@ -59,7 +59,7 @@ fn over_ssh(
     probes: &[&Probe],
     stamp: &Stamp,
 ) -> Outcome {
-    use super::host::{Person, Stop, connect, run};
+    use super::host::{Person, Stop, abandon, connect, run};
     ctx.progress(Progress { step: "connect".to_owned(), share: Some(0.0), ..Progress::default() });
     let ask = |question| ctx.ask_blocking(question);
     let person = Person { cancel: &ctx.cancel, ask: Some(&ask) };
@@ -77,8 +77,10 @@ fn over_ssh(
     let place = session.place.clone();
     let mut walk = Walk { ctx, stamp, n_probes: probes.len(), n_done: 0, kept: 0 };
     let outcome = walk.ask_all(probes, |command, limits, cancel| run(&session, command, limits, cancel), &place);
-    if outcome == Outcome::Done {
-        session.goodbye();
+    match outcome {
+        Outcome::Done => session.goodbye(),
+        Outcome::Cancelled => abandon(session),
+        Outcome::Failed(_) => {}
     }
     outcome
 }

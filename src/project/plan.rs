@@ -95,6 +95,18 @@ impl Plan {
         self.candidates.iter().find(|candidate| candidate.id == *id)
     }
 
+    /// A candidate with nothing stated, and an id and a series that no other has. `known` are ids that something outside
+    /// the plan speaks of, such as records of a candidate that was removed: they are not used again.
+    #[must_use]
+    pub fn new_candidate<'a>(&'a self, known: impl IntoIterator<Item = &'a CandidateId>, name: String) -> Candidate {
+        let own = self.candidates.iter().map(|candidate| &candidate.id);
+        let hosts = self.hosts.iter().filter_map(|host| host.candidate.as_ref());
+        let id = CandidateId::next(own.chain(hosts).chain(known));
+        let is_free = |series: &u8| self.candidates.iter().all(|candidate| candidate.series != *series);
+        let series = (0..=u8::MAX).find(is_free).unwrap_or(0);
+        Candidate::new(id, series, name)
+    }
+
     /// SHA-256 of the plan's RON text without its signatures: what a signature is given on.
     ///
     /// Empty only when the plan cannot be written as RON, which a defect of the program alone can cause; an empty
@@ -110,5 +122,21 @@ impl Plan {
     #[must_use]
     pub fn host(&self, id: &HostId) -> Option<&Host> {
         self.hosts.iter().find(|host| host.id == *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_candidate_takes_no_id_of_one_that_was_removed() {
+        let mut plan = Plan::default();
+        let first = plan.new_candidate([], "A".into());
+        assert_eq!((first.id.as_str(), first.series), ("c1", 0));
+        plan.candidates.push(first);
+        let removed = CandidateId("c7".into());
+        let second = plan.new_candidate([&removed], "B".into());
+        assert_eq!((second.id.as_str(), second.series), ("c8", 1));
     }
 }

@@ -56,7 +56,6 @@ fn brief() -> Brief {
             kv_heads: Some(4),
             head_dim: Some(128),
             vocab: Some(152_064),
-            ..Model::default()
         },
         precision: Some(Precision::Bf16),
         context_tokens: Some(8192),

@@ -47,13 +47,13 @@ const PROJECT: &str = r#"(
 "#;
 
 /// A practice server in a process of its own. It ends with the test, and by itself in any case.
-struct Practice {
+pub struct Practice {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Practice {
-    fn start(home: &Path) -> Self {
+    pub fn start(home: &Path) -> Self {
         let args = ["practice-server", "--ttft-ms", "20", "--gap-ms", "2", "--tokens", "16", "--ttl-secs", "240"];
         let mut child = leasebench(home, &args).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -177,4 +177,23 @@ fn from_a_written_brief_to_verdicts() {
     let first = derived(&home, &folder, Some(&copy));
     assert_eq!(derived(&home, &copy, None), first);
     assert!(first.contains("OnlyPractice"), "the cost says why there is none");
+
+    // The report can be handed over: it cites the records and names no address.
+    let report = |of: &str, format: &str, lang: &str| {
+        let args = ["report", of, "--format", format, "--lang", lang];
+        let (code, out, err) = told(&leasebench(&home, &args).output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{format} {lang}");
+        out
+    };
+    let cited: Vec<String> = opened.evidence.iter().map(|sealed| sealed.id.cite()).collect();
+    for format in ["html", "md"] {
+        for (lang, word) in [("en", "Not tested"), ("zh-Hans", "未测试")] {
+            let text = report(project, format, lang);
+            assert!(text.contains(word) && text.contains(&cited[0]), "{format} {lang}");
+            assert!(!text.contains("127.0.0.1"), "{format} {lang}");
+        }
+    }
+    let csv = report(project, "csv", "en");
+    assert_eq!(csv.lines().count(), 2, "a head and one step: {csv}");
+    assert_eq!(report(copy.to_str().unwrap(), "csv", "en"), csv);
 }

@@ -1,8 +1,4 @@
 //! One command on a host: both streams read in turn under three limits — bytes, time, cancel.
-//!
-//! Start-up files and forced commands write around a command's own output, so it stands between two marks that hold a
-//! fresh random token. What lies outside is kept apart. The marks frame an answer; they prove nothing, since a host can
-//! write what it likes.
 
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -14,13 +10,14 @@ use crate::engine::capture::{Raw, one_line};
 use crate::engine::local::Limits;
 use crate::recipe::quote::quote;
 
+use super::frame::{Frame, Parted, Way};
 use super::session::{EAGAIN, Session, code};
 use super::socket::TICK;
 
 /// The longest opening or closing a channel may take.
 const CHANNEL_LIMIT: Duration = Duration::from_secs(10);
-/// How long a stopped command's channel gets for closing, and the host for ending what ran in it.
-const STOP_LIMIT: Duration = Duration::from_secs(1);
+/// How long each step of ending a command that was cut may take.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// libssh2: the server refused to open the channel, or the request on it.
 const CHANNEL_FAILURE: i32 = -21;
@@ -49,15 +46,6 @@ pub(in crate::engine) fn run(session: &Session, command: &str, limits: Limits, c
     run_once(session, command, Way::Terminal, limits, cancel)
 }
 
-/// How a command gets to the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// As a command of its own.
-    Exec,
-    /// Typed into a shell on a terminal.
-    Terminal,
-}
-
 fn run_once(session: &Session, command: &str, way: Way, limits: Limits, cancel: &CancellationToken) -> Raw {
     let started = Instant::now();
     let Some(frame) = Frame::fresh() else { return Raw::refused("the operating system gave no random numbers") };
@@ -65,7 +53,7 @@ fn run_once(session: &Session, command: &str, way: Way, limits: Limits, cancel: 
     let mut raw = match Running::start(session, &format!("/bin/sh -c {script}"), way, limits, cancel) {
         Ok(mut running) => {
             let end = running.read(limits, started, |_, _| true, cancel);
-            running.finish(end, &frame)
+            running.finish(end, frame)
         }
         Err(ended) => Raw { ended, ..Raw::refused("") },
     };
@@ -112,95 +100,11 @@ pub(super) fn follow(
         },
         cancel,
     );
-    running.finish(end, &frame)
+    running.finish(end, frame)
 }
 
 /// The most that is kept of a followed command's other output, bytes.
 const FOLLOW_CAP: usize = 64 << 10;
-
-/// The marks around a command's output.
-struct Frame {
-    begin: String,
-    end: String,
-    halves: (String, String),
-}
-
-impl Frame {
-    fn fresh() -> Option<Self> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok()?;
-        Some(Self::of(u128::from_be_bytes(bytes)))
-    }
-
-    fn of(token: u128) -> Self {
-        let text = format!("{token:032x}");
-        let (first, second) = text.split_at(16);
-        Self {
-            begin: format!("lb-{text}-begin"),
-            end: format!("lb-{text}-end"),
-            halves: (first.to_owned(), second.to_owned()),
-        }
-    }
-
-    /// The command between its marks. They are printed in pieces, so that an echo of the script never holds them.
-    fn script(&self, command: &str, way: Way) -> String {
-        let (first, second) = &self.halves;
-        let begin = format!("printf 'lb-%s%s-begin %s\\n' {first} {second} $$");
-        // The end mark begins a line of its own, whatever the command wrote last.
-        let end = format!("printf '\\nlb-%s%s-end %s\\n' {first} {second} $r");
-        match way {
-            Way::Exec => format!(
-                "LC_ALL=C; export LC_ALL; {begin}; {begin} >&2; ( {command} ) </dev/null; r=$?; {end}; {end} >&2; exit $r"
-            ),
-            // The terminal has one stream, and writes line ends its own way unless it is told not to.
-            Way::Terminal => format!(
-                "stty -opost 2>/dev/null; LC_ALL=C; export LC_ALL; {begin}; ( {command} ) </dev/null 2>&1; r=$?; {end}"
-            ),
-        }
-    }
-
-    /// Parts a stream at its marks.
-    fn part(&self, bytes: &[u8]) -> Parted {
-        let mut parted = Parted::default();
-        let Some((before, number, rest)) = split_mark(bytes, &self.begin) else {
-            parted.outside = bytes.to_vec();
-            return parted;
-        };
-        parted.began = true;
-        parted.pid = number.and_then(|number| u32::try_from(number).ok());
-        parted.outside = before.to_vec();
-        match split_mark(rest, &self.end) {
-            Some((inside, number, after)) => {
-                // The line end before the mark is ours.
-                parted.inside = inside.strip_suffix(b"\n").unwrap_or(inside).to_vec();
-                parted.status = number.and_then(|number| i32::try_from(number).ok());
-                parted.outside.extend_from_slice(after);
-            }
-            None => parted.inside = rest.to_vec(),
-        }
-        parted
-    }
-}
-
-/// A stream in its parts.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Parted {
-    inside: Vec<u8>,
-    outside: Vec<u8>,
-    began: bool,
-    pid: Option<u32>,
-    status: Option<i32>,
-}
-
-/// What stands before the mark's line, the number in it, and what stands after it.
-fn split_mark<'a>(bytes: &'a [u8], mark: &str) -> Option<(&'a [u8], Option<u64>, &'a [u8])> {
-    let at = bytes.windows(mark.len()).position(|window| window == mark.as_bytes())?;
-    let (before, from_mark) = bytes.split_at(at);
-    let line_end = from_mark.iter().position(|byte| *byte == b'\n').unwrap_or(from_mark.len());
-    let (line, after) = from_mark.split_at(line_end);
-    let number = std::str::from_utf8(line.get(mark.len()..)?).ok().and_then(|text| text.trim().parse().ok());
-    Some((before, number, after.get(1..).unwrap_or_default()))
-}
 
 /// A line on its way into a terminal.
 struct Typed {
@@ -321,16 +225,20 @@ impl<'a> Running<'a> {
 
     /// Closes the channel and puts the answer together. An exit status counts only once the close is confirmed: after a
     /// cut connection libssh2 reports 0.
-    fn finish(mut self, end: End, frame: &Frame) -> Raw {
-        let mut stdout = frame.part(&self.stdout);
-        if !self.kept.is_empty() {
-            stdout = frame.part(&self.kept);
-        }
+    fn finish(mut self, end: End, frame: Frame) -> Raw {
+        let bytes = if self.kept.is_empty() { &self.stdout } else { &self.kept };
+        let stdout = frame.part(bytes);
         let stderr = frame.part(&self.stderr);
         let ended = match end {
             End::Lost => CommandEnd::ConnectionLost,
             End::Cut(ended) => {
-                self.stop(stdout.pid);
+                let unfinished = Unfinished { channel: self.channel, stdout: bytes.clone(), frame };
+                if ended == CommandEnd::Cancelled {
+                    // Whoever cancels does not wait; see [`abandon`].
+                    self.session.unfinished.replace(Some(unfinished));
+                } else {
+                    stop(self.session, unfinished);
+                }
                 ended
             }
             End::Streams if !self.close_after_end() => CommandEnd::ConnectionLost,
@@ -360,38 +268,68 @@ impl<'a> Running<'a> {
         patiently(self.session, until, None, || channel.close()).is_ok()
             && patiently(self.session, until, None, || channel.wait_close()).is_ok()
     }
+}
 
-    /// Ends a command that was cut: ends its process group, then closes its channel. Without the first, a silent command
-    /// goes on, and the server confirms no close before it is over.
-    ///
-    /// A process that cannot be ended (a driver that hangs) keeps its channel; the session goes on without it. Where
-    /// nothing answers any more, the connection is given up.
-    fn stop(&mut self, pid: Option<u32>) {
-        let is_heard = match pid.filter(|pid| *pid > 1).map(|pid| self.kill(pid)) {
-            Some(Err(Unmet::Late | Unmet::Lost | Unmet::Cancelled)) => return self.session.socket.close(),
-            Some(Ok(())) => true,
-            Some(Err(Unmet::Refused(_))) | None => false,
-        };
+/// A command that was cancelled and perhaps goes on.
+pub(super) struct Unfinished {
+    channel: ssh2::Channel,
+    stdout: Vec<u8>,
+    frame: Frame,
+}
+
+/// Ends what was cancelled on this host and closes the connection, on a thread of its own: nobody waits for it.
+pub(in crate::engine) fn abandon(session: Session) {
+    let Some(unfinished) = session.unfinished.take() else { return };
+    // Without a thread the closed connection is all that tells the host.
+    std::thread::Builder::new().name("closing".to_owned()).spawn(move || stop(&session, unfinished)).ok();
+}
+
+/// Ends a command that was cut: ends its process group, then closes its channel. Without the first, a silent command goes
+/// on, and the server confirms no close before it is over.
+///
+/// A process that cannot be ended (a driver that hangs) keeps its channel; the session goes on without it. Where nothing
+/// answers any more, the connection is given up.
+fn stop(session: &Session, mut unfinished: Unfinished) {
+    let is_heard = match unfinished.shell(session).map(|pid| kill(session, pid)) {
+        Some(Err(Unmet::Late | Unmet::Lost | Unmet::Cancelled)) => return session.socket.close(),
+        Some(Ok(())) => true,
+        Some(Err(Unmet::Refused(_))) | None => false,
+    };
+    let until = Instant::now() + STOP_LIMIT;
+    if patiently(session, until, None, || unfinished.channel.close()).is_err() && !is_heard {
+        session.socket.close();
+    }
+}
+
+impl Unfinished {
+    /// Number of the command's shell. A command that was cut at once has perhaps not said it yet.
+    fn shell(&mut self, session: &Session) -> Option<u32> {
         let until = Instant::now() + STOP_LIMIT;
-        let channel = &mut self.channel;
-        if patiently(self.session, until, None, || channel.close()).is_err() && !is_heard {
-            self.session.socket.close();
+        let mut buffer = [0; 4096];
+        loop {
+            if let Some(pid) = self.frame.part(&self.stdout).pid {
+                return Some(pid).filter(|pid| *pid > 1);
+            }
+            let is_over = self.channel.eof() || Instant::now() >= until || self.stdout.len() > FOLLOW_CAP;
+            match self.channel.read(&mut buffer) {
+                Ok(n @ 1..) => self.stdout.extend_from_slice(buffer.get(..n).unwrap_or_default()),
+                _ if is_over => return None,
+                _ => session.socket.wait(false, TICK),
+            }
         }
     }
+}
 
-    /// Asks the host to end this process group. The number is the shell's own; a host can name another, to its own harm
-    /// only.
-    fn kill(&self, pid: u32) -> Result<(), Unmet> {
-        let until = Instant::now() + STOP_LIMIT;
-        let session = self.session;
-        let command = format!("kill -TERM -- -{pid} 2>/dev/null || kill -TERM {pid}");
-        let mut channel = patiently(session, until, None, || session.ssh.channel_session())?;
-        patiently(session, until, None, || channel.exec(&command))?;
-        // Its answer is not needed, only its end, so that a host with few sessions is ready for the next.
-        patiently(session, until, None, || channel.wait_eof()).ok();
-        patiently(session, until, None, || channel.close()).ok();
-        Ok(())
-    }
+/// Asks the host to end this process group. The number is the shell's own; a host can name another, to its own harm only.
+fn kill(session: &Session, pid: u32) -> Result<(), Unmet> {
+    let until = Instant::now() + STOP_LIMIT;
+    let command = format!("kill -TERM -- -{pid} 2>/dev/null || kill -TERM {pid}");
+    let mut channel = patiently(session, until, None, || session.ssh.channel_session())?;
+    patiently(session, until, None, || channel.exec(&command))?;
+    // Its answer is not needed, only its end, so that a host with few sessions is ready for the next.
+    patiently(session, until, None, || channel.wait_eof()).ok();
+    patiently(session, until, None, || channel.close()).ok();
+    Ok(())
 }
 
 /// Why a request of ours came to nothing.
@@ -426,60 +364,5 @@ fn patiently<T>(
             return Err(Unmet::Late);
         }
         session.socket.wait(false, TICK);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parted(inside: &str, outside: &str, began: bool, pid: Option<u32>, status: Option<i32>) -> Parted {
-        Parted { inside: inside.into(), outside: outside.into(), began, pid, status }
-    }
-
-    #[test]
-    fn a_stream_is_parted_at_its_marks() {
-        let frame = Frame::of(0xabc);
-        let token = format!("{:032x}", 0xabc);
-        let (begin, end) = (format!("lb-{token}-begin"), format!("lb-{token}-end"));
-        for (name, text, want) in [
-            ("whole", format!("{begin} 77\nout\n\n{end} 3\n"), parted("out\n", "", true, Some(77), Some(3))),
-            ("no line end", format!("{begin} 77\nout\n{end} 0\n"), parted("out", "", true, Some(77), Some(0))),
-            ("no output", format!("{begin} 77\n\n{end} 0\n"), parted("", "", true, Some(77), Some(0))),
-            (
-                "noise around",
-                format!("Welcome\r\n{begin} 77\nout\n\n{end} 0\nbye\n"),
-                parted("out\n", "Welcome\r\nbye\n", true, Some(77), Some(0)),
-            ),
-            ("cut", format!("{begin} 77\nou"), parted("ou", "", true, Some(77), None)),
-            ("cut in the mark", format!("{begin} 77"), parted("", "", true, Some(77), None)),
-            ("never ours", "error: this gateway needs a terminal\n".to_owned(), {
-                parted("", "error: this gateway needs a terminal\n", false, None, None)
-            }),
-            ("a forged end", format!("{begin} x\nlb-end 0\n"), parted("lb-end 0\n", "", true, None, None)),
-        ] {
-            assert_eq!(frame.part(text.as_bytes()), want, "{name}");
-        }
-    }
-
-    #[test]
-    fn an_echo_of_the_script_holds_no_mark() {
-        let frame = Frame::fresh().unwrap();
-        let script = frame.script("nvidia-smi -L", Way::Terminal);
-        assert!(!script.contains(&frame.begin) && !script.contains(&frame.end), "{script}");
-        assert!(!script.contains(frame.begin.trim_start_matches("lb-").trim_end_matches("-begin")), "{script}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_shell_prints_the_marks() {
-        let frame = Frame::fresh().unwrap();
-        let script = frame.script("printf out; printf err >&2; exit 7", Way::Exec);
-        let out = std::process::Command::new("/bin/sh").arg("-c").arg(&script).output().unwrap();
-        let (stdout, stderr) = (frame.part(&out.stdout), frame.part(&out.stderr));
-        assert_eq!((stdout.inside.as_slice(), stdout.status), (&b"out"[..], Some(7)));
-        assert_eq!((stderr.inside.as_slice(), stderr.status), (&b"err"[..], Some(7)));
-        assert!(stdout.pid.is_some());
-        assert_eq!(out.status.code(), Some(7));
     }
 }

@@ -4,6 +4,8 @@
 mod config;
 #[cfg(feature = "desktop")]
 mod exec;
+#[cfg(feature = "desktop")]
+mod frame;
 pub mod known_hosts;
 #[cfg(feature = "desktop")]
 mod login;
@@ -33,7 +35,7 @@ use crate::domain::host::{Host, SshTarget};
 use crate::domain::load::GpuSample;
 
 #[cfg(feature = "desktop")]
-pub(super) use exec::run;
+pub(super) use exec::{abandon, run};
 #[cfg(feature = "desktop")]
 pub(super) use session::{Person, connect};
 #[cfg(feature = "desktop")]

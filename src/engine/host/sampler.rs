@@ -55,7 +55,11 @@ fn over_ssh(
     use super::session::{self, Person};
     use super::socket::Stop;
     match session::connect(setup, host, target, &Person { cancel, ask: None }) {
-        Ok(session) => Ok(super::exec::follow(&session, COMMAND, cancel, take)),
+        Ok(session) => {
+            let raw = super::exec::follow(&session, COMMAND, cancel, take);
+            super::exec::abandon(session);
+            Ok(raw)
+        }
         Err(Stop::Failed(failure)) => Err(failure),
         Err(Stop::Cancelled) => Ok(Raw { ended: CommandEnd::Cancelled, ..Raw::refused("") }),
     }

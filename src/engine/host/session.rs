@@ -1,6 +1,6 @@
 //! One connection to a host: the way there, who the host is, and logging in.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use ssh2::{DisconnectCode, ErrorCode, MethodType};
@@ -13,6 +13,7 @@ use crate::engine::event::{Question, Reply};
 
 use super::Setup;
 use super::config::{self, Resolved};
+use super::exec::Unfinished;
 use super::known_hosts::{self, KeyCheck};
 use super::login;
 use super::pump;
@@ -82,6 +83,8 @@ pub(in crate::engine) struct Session {
     pub(super) key_name: (String, u16),
     /// The host runs commands on a terminal only.
     pub(super) needs_terminal: Cell<bool>,
+    /// A command that was cancelled and may still run on the host.
+    pub(super) unfinished: RefCell<Option<Unfinished>>,
 }
 
 impl Session {
@@ -279,8 +282,18 @@ fn attempt(
     let newly_accepted = wanted.accepted.is_some();
     let (name, port) = resolved.key_name();
     let key_name = (name.to_owned(), port);
-    let needs_terminal = Cell::new(false);
-    Ok(Session { ssh, socket, pin, key, newly_accepted, line, place, key_name, needs_terminal })
+    Ok(Session {
+        ssh,
+        socket,
+        pin,
+        key,
+        newly_accepted,
+        line,
+        place,
+        key_name,
+        needs_terminal: Cell::new(false),
+        unfinished: RefCell::new(None),
+    })
 }
 
 /// The socket to the host, straight or through its jump host.

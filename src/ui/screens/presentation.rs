@@ -43,12 +43,8 @@ pub fn presentation_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Co
         slide = (slide + 1).min(SLIDES - 1);
     }
     let t = tokens(ui);
-    let offers: Vec<Offer<'_>> = state
-        .derived
-        .candidates
-        .iter()
-        .filter_map(|view| Some((project.plan.candidate(&view.id)?, view)))
-        .collect();
+    let offers: Vec<Offer<'_>> =
+        state.derived.candidates.iter().filter_map(|view| Some((project.plan.candidate(&view.id)?, view))).collect();
     egui::Frame::new().fill(t.color.bg_canvas).inner_margin(egui::Margin::symmetric(56, 40)).show(ui, |ui| {
         ui.set_min_size(ui.available_size());
         ui.spacing_mut().item_spacing.y = t.space.s;
@@ -140,14 +136,8 @@ fn work_ui(ui: &mut Ui, project: &Project, text: &Text) {
     Card::new().show(ui, |ui| {
         for (name, value) in [
             (words.slide_rate.as_str(), format!("{} · {}", rate(brief.mean_rate), rate(brief.peak_rate))),
-            (
-                &words.slide_lengths,
-                format!("{} · {}", whole(brief.input_tokens.mean), whole(brief.output_tokens.mean)),
-            ),
-            (
-                &words.slide_limits,
-                format!("{} · {} · {errors}", ms(brief.slo.ttft_p95_ms), ms(brief.slo.itl_p95_ms)),
-            ),
+            (&words.slide_lengths, format!("{} · {}", whole(brief.input_tokens.mean), whole(brief.output_tokens.mean))),
+            (&words.slide_limits, format!("{} · {} · {errors}", ms(brief.slo.ttft_p95_ms), ms(brief.slo.itl_p95_ms))),
             (text.name("budget_month"), budget),
             (text.name("data_boundary"), stated(&brief.data_boundary, text)),
             (text.name("stop_rule"), stated(&brief.stop_rule, text)),

@@ -84,12 +84,30 @@ impl<'a> Field<'a> {
         ui.ctx().request_repaint();
     }
 
+    /// Whether what is typed in the field with this salt is no value; its error stands under it.
+    #[must_use]
+    pub fn is_wrong(ui: &Ui, salt: &str) -> bool {
+        let draft: Option<Draft> = ui.data(|data| data.get_temp(Self::id(salt)));
+        draft.is_some_and(|draft| draft.error.is_some())
+    }
+
+    /// Forgets what is half-typed in the field with this salt.
+    pub fn forget(ui: &Ui, salt: &str) {
+        ui.data_mut(|data| data.remove::<Draft>(Self::id(salt)));
+    }
+
     /// Takes the focus when somebody asked for it in an earlier frame: the click that asked would take it away again.
     fn take_focus(&self, ui: &Ui) {
         let wanted: Option<FocusWanted> = ui.data(|data| data.get_temp(FocusWanted::key()));
-        if wanted.is_some_and(|wanted| wanted.id == self.id && wanted.since < ui.ctx().cumulative_pass_nr()) {
+        if !wanted.is_some_and(|wanted| wanted.id == self.id && wanted.since < ui.ctx().cumulative_pass_nr()) {
+            return;
+        }
+        // Asked for until it is there: a dialog that opens cannot give it in its first frame.
+        if ui.memory(|memory| memory.has_focus(self.id)) {
             ui.data_mut(|data| data.remove::<FocusWanted>(FocusWanted::key()));
+        } else {
             ui.memory_mut(|memory| memory.request_focus(self.id));
+            ui.ctx().request_repaint();
         }
     }
 

@@ -32,7 +32,10 @@ pub fn page_header(ui: &mut Ui, title: &str, finding: &str, actions: impl FnOnce
 /// A heading: a label that screen readers announce as one.
 pub fn heading(ui: &mut Ui, font: Font, words: &str) -> Response {
     let response = ui.label(font.rich(words));
-    ui.ctx().accesskit_node_builder(response.id, |node| node.set_role(egui::Role::Heading));
+    ui.ctx().accesskit_node_builder(response.id, |node| {
+        node.set_role(egui::Role::Heading);
+        node.set_label(words);
+    });
     response
 }
 

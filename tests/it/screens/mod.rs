@@ -1,8 +1,16 @@
 //! The window, pressed and read by accessibility labels, without a window system.
 
+mod brief;
+mod candidates;
+#[cfg(unix)]
+mod frames;
 mod gallery;
+mod hosts;
 mod pictures;
+pub mod plans;
 mod shell;
+#[cfg(unix)]
+mod walk;
 
 use std::time::{Duration, Instant};
 

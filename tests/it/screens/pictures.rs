@@ -26,7 +26,7 @@ fn theme_name(theme: ThemeChoice) -> &'static str {
     if theme == ThemeChoice::Dark { "dark" } else { "light" }
 }
 
-fn picture(window: &mut TestWindow, name: &str, language: Language, theme: ThemeChoice) {
+pub fn picture(window: &mut TestWindow, name: &str, language: Language, theme: ThemeChoice) {
     window.harness.run_ok();
     let [width, _] = size();
     let wide = if (width - 1440.0).abs() < 1.0 { String::new() } else { format!("-{width}") };

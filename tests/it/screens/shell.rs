@@ -130,7 +130,7 @@ fn the_start_screen_begins_a_project_and_leaving_asks_about_it() {
     window.harness.state_mut().app_mut().command(Command::Edit(Edit::Rename("Chat".into())));
     window.harness.state_mut().app_mut().command(Command::Quit);
     window.harness.run_ok();
-    window.harness.get_by_label(&text.shell.quit_title);
+    window.harness.get_by_role_and_label(Role::Heading, &text.shell.quit_title);
     window.harness.get_by_role_and_label(Role::Button, &text.shell.quit_anyway).click();
     window.harness.run_ok();
     assert!(window.harness.state().app().state().quit);

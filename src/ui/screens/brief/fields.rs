@@ -70,7 +70,7 @@ fn outcome(ui: &mut Ui, form: &mut Form<'_>) {
     let field = form.field("brief.outcome", text.name("outcome"), "outcome").hint(&words.hint_outcome);
     form.changed |= field.text(ui, &mut form.brief.outcome);
     let precisions = Precision::ALL.map(|precision| (precision, precision.name()));
-    columns(ui, gap, [1.6, 1.0, 1.15, 1.05, 1.45], |[name, revision, precision, kv, context]| {
+    columns(ui, gap, [1.85, 1.0, 1.1, 1.0, 1.2], |[name, revision, precision, kv, context]| {
         let field = form.field("brief.model", text.name("model"), "model").hint(&words.hint_model);
         form.changed |= field.text(name, &mut form.brief.model.name);
         let field = form.field("brief.revision", &words.revision, "revision").hint(&words.hint_revision);

@@ -8,7 +8,7 @@ use crate::domain::facts::{Finding, Severity};
 use crate::domain::ids::EvidenceId;
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::{Font, tokens};
-use crate::ui::widgets::{Button, Mark, caption, card, citation, heading, mark, small, split};
+use crate::ui::widgets::{Button, Card, Mark, caption, citation, heading, mark, small, split};
 
 /// Findings that show while the rest is folded.
 const FOLDED: usize = 5;
@@ -23,12 +23,12 @@ pub(super) const fn mark_of(severity: Severity) -> Mark {
     }
 }
 
-/// The card.
-pub(super) fn health_ui(ui: &mut Ui, view: &HostView, text: &Text, out: &mut Vec<Command>) {
+/// The card, at least as high as the one beside it.
+pub(super) fn health_ui(ui: &mut Ui, view: &HostView, height: f32, text: &Text, out: &mut Vec<Command>) {
     let words = &text.hosts;
     let all_id = egui::Id::unique("hosts findings all");
     let mut all = ui.data(|data| data.get_temp(all_id)).unwrap_or(false);
-    card(ui, |ui| {
+    Card::new().min_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         split(
             ui,
@@ -72,7 +72,10 @@ pub(super) fn health_ui(ui: &mut Ui, view: &HostView, text: &Text, out: &mut Vec
 fn checks(view: &HostView, text: &Text) -> String {
     let words = &text.hosts;
     let n = |wanted: &[Severity]| view.findings.iter().filter(|(_, f)| wanted.contains(&f.severity)).count();
-    let mut parts = vec![fill(&words.n_checks, &[("n", view.latest.len().to_string())])];
+    let mut parts = match view.latest.len() {
+        1 => vec![words.one_check.clone()],
+        n => vec![fill(&words.n_checks, &[("n", n.to_string())])],
+    };
     for (words, count) in [
         (&words.n_isolate, n(&[Severity::Isolate])),
         (&words.n_watch, n(&[Severity::Reset, Severity::Configuration, Severity::Watch])),

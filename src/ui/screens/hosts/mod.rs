@@ -32,6 +32,9 @@ use crate::ui::widgets::{
     Button, Card, Chip, Mark, columns, empty_state, failure_card, icons, page_header, progress, small, split,
 };
 
+/// Width of the topology's card at least.
+const TOPOLOGY: f32 = 496.0;
+
 /// Draws the step.
 pub fn hosts_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
     let Some(project) = &state.project else { return };
@@ -62,9 +65,12 @@ pub fn hosts_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>)
     }
     promises::promises_ui(ui, host, &rows, text, out);
     let Some(view) = view.filter(|view| !view.latest.is_empty()) else { return };
-    columns(ui, t.space.m, [1.0, 1.29], |[left, right]| {
+    // Eight GPUs with the names of their cards need this much.
+    let picture = (ui.available_width() * 0.43).max(TOPOLOGY);
+    columns(ui, t.space.m, [-picture, 1.0], |[left, right]| {
+        let top = left.cursor().top();
         topology::topology_ui(left, view, text, out);
-        health::health_ui(right, view, text, out);
+        health::health_ui(right, view, left.min_rect().bottom() - top, text, out);
     });
     answers::answers_ui(ui, view, text, out);
 }
@@ -121,6 +127,7 @@ fn finding(project: &Project, host: &Host, view: Option<&HostView>, rows: &[Prom
         view.findings.iter().filter(|(_, finding)| matches!(finding.severity, Severity::Isolate | Severity::Reset));
     let health = match n_bad.count() {
         0 => words.finding_healthy.clone(),
+        1 => words.finding_one_repair.clone(),
         n => fill(&words.finding_repairs, &[("n", n.to_string())]),
     };
     format!("{promised}{health}")

@@ -118,9 +118,10 @@ fn command_ui(ui: &mut Ui, id: &str, text: &Text, out: &mut Vec<Command>) {
         command
             .add(egui::Label::new(Font::Mono.rich(first).color(t.color.text_secondary)).truncate())
             .on_hover_text(probe.command);
-        copy.add_space(6.0);
-        if Button::secondary(&text.hosts.copy_command).small().show(copy).clicked() {
-            out.push(Command::Copy(probe.command.to_owned()));
-        }
+        copy.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
+            if Button::secondary(&text.hosts.copy_command).icon(icons::COPY).small().show(ui).clicked() {
+                out.push(Command::Copy(probe.command.to_owned()));
+            }
+        });
     });
 }

@@ -12,7 +12,7 @@ use crate::ui::widgets::badge::paint_mark;
 use crate::ui::widgets::{Mark, focus_ring};
 
 /// Distance from one GPU to the next.
-const PITCH: std::ops::RangeInclusive<f32> = 54.0..=112.0;
+const PITCH: std::ops::RangeInclusive<f32> = 50.0..=112.0;
 /// Room between two boxes.
 const GAP: f32 = 6.0;
 const BAR: f32 = 32.0;

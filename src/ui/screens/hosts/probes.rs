@@ -19,30 +19,33 @@ pub(super) fn choose_ui(ui: &mut Ui, host: &Host, text: &Text, out: &mut Vec<Com
         ui.data(|data| data.get_temp(id)).unwrap_or_else(|| probe::DEFAULT.iter().copied().collect());
     let button = Button::secondary(&words.choose_probes).icon_after(icons::CARET_DOWN).show(ui);
     Popup::from_toggle_button_response(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
-        ui.set_width(300.0);
-        ui.spacing_mut().item_spacing.y = 2.0;
-        for probe in probe::ALL {
-            let mut on = chosen.contains(probe.id);
-            ui.horizontal(|ui| {
-                let changed = tick(ui, text.probe(probe.id), &mut on);
-                ui.label(Font::Mono.rich(probe.id).color(tokens(ui).color.text_muted));
-                if changed {
-                    if on {
-                        chosen.insert(probe.id);
-                    } else {
-                        chosen.remove(probe.id);
+        egui::Frame::new().inner_margin(8).show(ui, |ui| {
+            ui.set_width(300.0);
+            ui.spacing_mut().item_spacing.y = 2.0;
+            for probe in probe::ALL {
+                let mut on = chosen.contains(probe.id);
+                ui.horizontal(|ui| {
+                    let changed = tick(ui, text.probe(probe.id), &mut on);
+                    ui.label(Font::Mono.rich(probe.id).color(tokens(ui).color.text_muted));
+                    if changed {
+                        if on {
+                            chosen.insert(probe.id);
+                        } else {
+                            chosen.remove(probe.id);
+                        }
                     }
-                }
-            });
-        }
-        rule(ui);
-        // In the order in which a host is asked, whatever the order of ticking.
-        let ids: Vec<&'static str> = probe::ALL.iter().map(|probe| probe.id).filter(|id| chosen.contains(id)).collect();
-        let label = fill(&words.ask_chosen, &[("n", ids.len().to_string())]);
-        if Button::secondary(&label).enabled(!ids.is_empty(), &words.choose_one).show(ui).clicked() {
-            out.push(Command::Probe { host: host.id.clone(), probes: ids });
-            ui.close();
-        }
+                });
+            }
+            rule(ui);
+            // In the order in which a host is asked, whatever the order of ticking.
+            let ids: Vec<&'static str> =
+                probe::ALL.iter().map(|probe| probe.id).filter(|id| chosen.contains(id)).collect();
+            let label = fill(&words.ask_chosen, &[("n", ids.len().to_string())]);
+            if Button::secondary(&label).enabled(!ids.is_empty(), &words.choose_one).show(ui).clicked() {
+                out.push(Command::Probe { host: host.id.clone(), probes: ids });
+                ui.close();
+            }
+        });
     });
     ui.data_mut(|data| {
         data.insert_temp(id, chosen);

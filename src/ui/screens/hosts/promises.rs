@@ -39,9 +39,10 @@ pub(super) fn promises_ui(ui: &mut Ui, host: &Host, rows: &[PromiseRow], text: &
     let (mut as_offered, mut all) =
         ui.data(|data| (data.get_temp(order_id).unwrap_or(false), data.get_temp(all_id).unwrap_or(false)));
     let mut ordered: Vec<&PromiseRow> = rows.iter().collect();
-    if as_offered {
-        ordered.sort_by_key(|row| FIELDS.iter().position(|field| *field == row.field));
-    }
+    ordered.sort_by_key(|row| {
+        let place = FIELDS.iter().position(|field| *field == row.field);
+        (!as_offered && row.agreement != Agreement::Mismatch, place)
+    });
     let n_mismatches = rows.iter().filter(|row| row.agreement == Agreement::Mismatch).count();
     let folded = if all || as_offered { ordered.len() } else { FOLDED.max(n_mismatches).min(ordered.len()) };
     Card::new().tight().show(ui, |ui| {
