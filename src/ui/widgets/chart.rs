@@ -234,7 +234,10 @@ impl<'a> Chart<'a> {
                     *as_table = chosen;
                 }
                 for (idx, line) in self.lines.iter().enumerate().rev() {
-                    if ui.available_width() < 60.0 {
+                    // What does not fit beside the title stays out; the table has every name.
+                    let font = Font::Small.id();
+                    let words = ui.painter().layout_no_wrap(line.name.clone(), font, t.color.text_secondary).size().x;
+                    if ui.available_width() < words + 64.0 {
                         break;
                     }
                     if legend_entry(ui, text, line) {
