@@ -21,6 +21,7 @@ words! {
         level_rate,
         level_in_flight,
         waiting,
+        not_run,
         too_few,
         figure_ttft,
         figure_itl,

@@ -233,13 +233,15 @@ impl<'a> Chart<'a> {
                 {
                     *as_table = chosen;
                 }
-                for (idx, line) in self.lines.iter().enumerate().rev() {
-                    // What does not fit beside the title stays out; the table has every name.
-                    let font = Font::Small.id();
-                    let words = ui.painter().layout_no_wrap(line.name.clone(), font, t.color.text_secondary).size().x;
-                    if ui.available_width() < words + 64.0 {
-                        break;
-                    }
+                // What does not fit beside the title stays out, the last first; the table has every name.
+                let mut room = ui.available_width() - t.space.m;
+                let fitting = self.lines.iter().take_while(|line| {
+                    let words = ui.painter().layout_no_wrap(line.name.clone(), Font::Small.id(), t.color.text_primary);
+                    room -= words.size().x + 38.0 + t.space.m;
+                    room >= 0.0
+                });
+                let n_fitting = fitting.count();
+                for (idx, line) in self.lines.iter().enumerate().take(n_fitting).rev() {
                     if legend_entry(ui, text, line) {
                         result.toggled = Some(idx);
                     }

@@ -35,8 +35,8 @@ struct Shown<'a> {
     points: Vec<StepPoint>,
     /// The step whose figures stand large.
     point: Option<StepPoint>,
-    /// Share of the whole run that is done; `None` for a finished one.
-    share: Option<f64>,
+    /// Whether it still runs.
+    is_live: bool,
     rows: Arc<Vec<LiveRow>>,
     gpu: Vec<GpuSample>,
     slo: Slo,
@@ -77,7 +77,7 @@ pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
         plan,
         points,
         point,
-        share: job.progress.share,
+        is_live: true,
         rows: load.map(|load| Arc::clone(&load.series)).unwrap_or_default(),
         gpu: load.map(|load| load.gpu.clone()).unwrap_or_default(),
         slo,
@@ -113,7 +113,7 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
         plan: Some(&run.plan),
         points: run.points.clone(),
         point: run.points.last().cloned(),
-        share: None,
+        is_live: false,
         rows: Arc::new(run.timeline.clone()),
         gpu: load.gpu_samples.clone(),
         slo: run.plan.slo,
@@ -243,8 +243,10 @@ impl Shown<'_> {
             }
             None => {
                 ui.horizontal(|ui| {
-                    mark(ui, Mark::NotTested, t.size.verdict, &text.load.waiting);
-                    caption(ui, &text.load.waiting);
+                    // A step of a finished run that never began was not run; a running one still waits.
+                    let words = if self.is_live { &text.load.waiting } else { &text.load.not_run };
+                    mark(ui, Mark::NotTested, t.size.verdict, words);
+                    caption(ui, words);
                 });
             }
         }
@@ -306,7 +308,7 @@ impl Shown<'_> {
         ];
         columns(ui, t.space.s, [1.0; 6], |uis| {
             for (ui, (name, value, unit, note, missing)) in uis.iter_mut().zip(cells) {
-                Card::new().min_height(82.0).show(ui, |ui| {
+                Card::new().min_height(88.0).show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 2.0;
                     ui.add(egui::Label::new(Font::Caption.rich(name).color(t.color.text_secondary)).truncate());
                     match value {
@@ -456,10 +458,7 @@ impl Shown<'_> {
             },
             |ui| {
                 let answer = if self.valid { &words.valid_yes } else { &words.valid_no };
-                match self.share {
-                    Some(_) => caption(ui, &format!("{} {answer}", words.so_far)),
-                    None => caption(ui, answer),
-                }
+                if self.is_live { caption(ui, &format!("{} {answer}", words.so_far)) } else { caption(ui, answer) }
             },
         );
         for condition in &self.conditions {
