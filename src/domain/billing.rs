@@ -80,7 +80,8 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// The price of one unit.
+    /// The price of one unit; never below zero.
+    #[serde(deserialize_with = "super::money::not_negative")]
     pub price: Money,
     /// What one unit is.
     pub per: Per,

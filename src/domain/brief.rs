@@ -42,7 +42,8 @@ pub struct Brief {
     pub must_persist: String,
     /// Who owns the work.
     pub owner: String,
-    /// The most it may cost in a month.
+    /// The most it may cost in a month; never below zero.
+    #[serde(deserialize_with = "super::money::option_not_negative")]
     pub budget_month: Option<Money>,
     /// When the rental ends, in words.
     pub stop_rule: String,

@@ -101,6 +101,29 @@ impl<'de> Deserialize<'de> for Money {
     }
 }
 
+/// Reads money that is a price or a budget.
+///
+/// # Errors
+/// The deserializer's error for an amount below zero: a price of that kind would turn costs around.
+pub fn not_negative<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Money, D::Error> {
+    let money = Money::deserialize(deserializer)?;
+    if money.amount.is_sign_negative() && !money.amount.is_zero() {
+        return Err(serde::de::Error::custom(format!("\"{money}\" is below zero")));
+    }
+    Ok(money)
+}
+
+/// The same for money that may be left out.
+///
+/// # Errors
+/// As [`not_negative`].
+pub fn option_not_negative<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Money>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Checked(#[serde(deserialize_with = "not_negative")] Money);
+    Ok(Option::<Checked>::deserialize(deserializer)?.map(|checked| checked.0))
+}
+
 /// Exact money while it is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exact {
@@ -301,6 +324,20 @@ mod tests {
         {
             assert_eq!(round_significant(&ratio(parse_decimal(value).unwrap()), 4), want, "{value}");
         }
+    }
+
+    #[test]
+    fn a_price_below_zero_is_refused_where_it_is_read() {
+        let rate = |price: &str| {
+            ron::from_str::<crate::domain::billing::Rate>(&format!("(price: \"{price}\", per: Hour, quantity: \"1\")"))
+        };
+        assert!(rate("2.45 USD").is_ok());
+        assert!(rate("0 USD").is_ok());
+        assert!(rate("-2.45 USD").unwrap_err().to_string().contains("below zero"));
+        let brief =
+            |budget: &str| ron::from_str::<crate::domain::brief::Brief>(&format!("(budget_month: Some(\"{budget}\"))"));
+        assert!(brief("5 USD").is_ok());
+        assert!(brief("-5 USD").is_err());
     }
 
     #[test]

@@ -685,7 +685,8 @@ fn plain_digits(typed: &str) -> String {
 fn parse_money(typed: &str, currency: Currency) -> Option<Money> {
     let split = typed.find(|c: char| c.is_alphabetic()).unwrap_or(typed.len());
     let (amount, code) = typed.split_at(split);
-    let amount = parse_decimal(&plain_digits(amount)).ok()?;
+    // Every amount that is typed is a price or a budget; one below zero is a slip.
+    let amount = parse_decimal(&plain_digits(amount)).ok().filter(|amount| *amount >= Decimal::ZERO)?;
     let currency = if code.trim().is_empty() { currency } else { parse_currency(code.trim()).ok()? };
     Some(Money { amount, currency })
 }

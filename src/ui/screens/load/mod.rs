@@ -12,7 +12,7 @@ use crate::app::state::{Job, JobWhat, Project, State};
 use crate::domain::evidence::Kind;
 use crate::domain::format;
 use crate::domain::ids::CandidateId;
-use crate::domain::load::Arrivals;
+use crate::domain::load::{Arrivals, RunEnd};
 use crate::domain::seen::Run;
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::tokens;
@@ -123,7 +123,13 @@ fn finding(state: &State, project: &Project, job: Option<&Job>, run: Option<&Arc
         ("sent", format::count(sent)),
         ("completed", format::count(completed)),
     ];
-    let sentence = fill(if run.is_valid() { &words.finding_valid } else { &words.finding_invalid }, &values);
+    let mut sentence = fill(if run.is_valid() { &words.finding_valid } else { &words.finding_invalid }, &values);
+    // A run that did not end as planned says so before its figures.
+    match run.ended {
+        RunEnd::Done => {}
+        RunEnd::Stopped => sentence = format!("{} · {sentence}", text.name("run_stopped")),
+        RunEnd::Interrupted => sentence = format!("{} · {sentence}", text.name("run_interrupted")),
+    }
     match run.kind() {
         Kind::Real => sentence,
         kind => {
