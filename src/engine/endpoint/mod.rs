@@ -157,6 +157,12 @@ impl Conn {
             if let Poll::Ready(got) = response.as_mut().poll(cx) {
                 return Poll::Ready(got.map_err(|error| NoResponse::Closed(words(&error))));
             }
+            if *is_over {
+                // The connection ended with the request still in its queue: nobody will ever answer it.
+                return Poll::Ready(Err(NoResponse::Closed(
+                    "the connection was closed before the request left".to_owned(),
+                )));
+            }
             deadline.poll(cx).map(|late| Err(NoResponse::Late(late)))
         })
         .await
