@@ -4,7 +4,7 @@ use crate::domain::brief::brief_digest;
 use crate::domain::evidence::{Kind, PROGRAM, Record, Sealed, Source, VERSION, Vantage};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::host::{Host, KeyPin, Reach};
-use crate::domain::ids::{CandidateId, HostId, JobId};
+use crate::domain::ids::{CandidateId, HostId};
 use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
 use crate::domain::secret::Secret;
 use crate::engine::clock::Now;
@@ -157,12 +157,6 @@ impl App {
             }
             Err(failure) => self.notice(NoticeWhat::Failed(failure)),
         }
-    }
-
-    /// The newest load job, for the screen that shows it live.
-    #[must_use]
-    pub fn load_job(&self) -> Option<JobId> {
-        self.state.jobs.iter().rev().find(|job| matches!(job.what, JobWhat::Load(_))).map(|job| job.id)
     }
 }
 

@@ -24,7 +24,6 @@ words! {
         samples,
         verdict,
         no_evidence,
-        inspector_title,
         why,
         settle,
         settle_run,
@@ -55,11 +54,8 @@ words! {
         attest_title,
         attest_intro,
         attest_note,
-        attest_holds,
         attest_holds_not,
         attest_do,
         threshold,
-        threshold_from_brief,
-        threshold_promised,
     }
 }

@@ -71,7 +71,6 @@ words! {
         label_name,
         label_short,
         hint_short,
-        section_name,
         section_source,
         who,
         hint_who,

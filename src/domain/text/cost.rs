@@ -53,7 +53,6 @@ words! {
         bar_name,
         traced_per_thousand,
         traced_per_million,
-        nothing_goes_on,
         never_added,
         bill_open,
     }

@@ -120,18 +120,6 @@ fn chips_ui(ui: &mut Ui, state: &State, project: &Project, shown: &Candidate, te
     });
 }
 
-/// The name of a stage.
-#[must_use]
-pub fn stage_word(stage: Stage, text: &Text) -> &str {
-    text.name(match stage {
-        Stage::Environment => "stage_environment",
-        Stage::Functional => "stage_functional",
-        Stage::Load => "stage_load",
-        Stage::Fault => "stage_fault",
-        Stage::Review => "stage_review",
-    })
-}
-
 /// The criteria of a stage with their verdicts, in the order of the plan.
 fn of_stage<'a>(
     project: &'a Project,
@@ -153,7 +141,7 @@ fn stages_ui(ui: &mut Ui, project: &Project, view: &CandidateView, text: &Text) 
                     ui,
                     |ui| {
                         caption(ui, &number.to_string());
-                        ui.label(Font::Subhead.rich(stage_word(stage, text)));
+                        ui.label(Font::Subhead.rich(text.stage(stage)));
                     },
                     |ui| caption(ui, &fill(&text.acceptance.stage_of, &values)),
                 );
@@ -249,7 +237,7 @@ pub fn inspector_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comma
     let words = &text.acceptance;
     let t = tokens(ui);
     heading(ui, Font::Heading, show::statement(criterion, text));
-    caption(ui, &format!("{} · {}", candidate.name, stage_word(criterion.stage, text)));
+    caption(ui, &format!("{} · {}", candidate.name, text.stage(criterion.stage)));
     ui.add_space(t.space.s);
     verdict_badge(ui, text, Mark::of(judged), BadgeSize::Big);
     ui.add_space(t.space.xs);

@@ -198,8 +198,9 @@ fn card_ui(
             ui.label(Font::Small.rich(fill(&words.over_budget, &[("amount", money(over))])).color(color));
         }
     });
-    if let Some(kind) = cost.carried.as_ref().ok().and_then(|carried| kind_word(carried.basis.kind, text)) {
-        caption(ui, &fill(&words.demonstration_kind, &[("kind", kind.to_owned())]));
+    let kind = cost.carried.as_ref().ok().map(|carried| carried.basis.kind).filter(|kind| *kind != Kind::Real);
+    if let Some(kind) = kind {
+        caption(ui, &fill(&words.demonstration_kind, &[("kind", text.kind(kind).to_owned())]));
     }
 }
 
@@ -207,14 +208,6 @@ fn card_ui(
 fn above(answer: &Answer<Exact>, lowest: Option<&Exact>) -> Option<String> {
     let (value, lowest) = (&answer.as_ref().ok()?.value, lowest?);
     (value.currency == lowest.currency).then(|| value.share_above(lowest).map(|share| format::percent(share, 0)))?
-}
-
-fn kind_word(kind: Kind, text: &Text) -> Option<&str> {
-    match kind {
-        Kind::Real => None,
-        Kind::Practice => Some(text.name("kind_practice")),
-        Kind::Replay => Some(text.name("kind_replay")),
-    }
 }
 
 /// One kind of row of the table.
@@ -290,7 +283,7 @@ fn head_cell(row: &mut Row<'_>, line: Line, offers: &[Offer<'_>], rate: &str, te
     let words = &text.cost;
     let hours = offers.first().map(|offer| month(offer).month_hours.to_string()).unwrap_or_default();
     match line {
-        Line::Component(category) => row.text(text.name(category.key())),
+        Line::Component(category) => row.text(text.category(category)),
         Line::TotalOne => row.strong(&fill(&words.total_one, &[("hours", hours)])),
         Line::TotalAll => row.strong(&fill(&words.total_all, &[("hours", hours)])),
         Line::StoppedDay => row.secondary(&words.stopped_day),

@@ -296,14 +296,8 @@ fn run_ui(ui: &mut Ui, listed: &Listed<'_>, text: &Text, out: &mut Vec<Command>)
     });
     ui.horizontal(|ui| {
         crate::ui::widgets::citation(ui, &listed.run.id, out);
-        match listed.run.kind() {
-            Kind::Real => {}
-            Kind::Practice => {
-                caption(ui, text.name("kind_practice"));
-            }
-            Kind::Replay => {
-                caption(ui, text.name("kind_replay"));
-            }
+        if listed.run.kind() != Kind::Real {
+            caption(ui, text.kind(listed.run.kind()));
         }
     });
     if !listed.run.is_valid() {

@@ -10,7 +10,6 @@ use crate::domain::compare::accepted::Carried;
 use crate::domain::decision::{Action, Decision, Signature};
 use crate::domain::figure::{Figure, Origin};
 use crate::domain::format;
-use crate::domain::load::Arrivals;
 use crate::domain::money::Exact;
 use crate::domain::text::{Text, fill};
 use crate::project::edit::Edit;
@@ -68,19 +67,6 @@ pub fn decision_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comman
     });
 }
 
-/// The word of an action.
-#[must_use]
-pub fn action_word(action: Action, text: &Text) -> &str {
-    text.name(match action {
-        Action::Extend => "action_extend",
-        Action::Reserve => "action_reserve",
-        Action::Dedicate => "action_dedicate",
-        Action::Scale => "action_scale",
-        Action::OtherAbstraction => "action_other_abstraction",
-        Action::Reject => "action_reject",
-    })
-}
-
 /// What is decided, in one sentence without the signatures.
 #[must_use]
 pub fn sentence(project: &Project, text: &Text) -> String {
@@ -91,7 +77,7 @@ pub fn sentence(project: &Project, text: &Text) -> String {
         (None, _) => words.nothing_decided.clone(),
         (Some(Action::Reject), None) => words.rejected.clone(),
         (Some(action), name) => {
-            let values = [("action", action_word(action, text).to_owned()), ("candidate", name.unwrap_or_default())];
+            let values = [("action", text.action(action).to_owned()), ("candidate", name.unwrap_or_default())];
             fill(if decision.condition.is_empty() { &words.decided } else { &words.decided_condition }, &values)
         }
     }
@@ -293,7 +279,7 @@ fn record_ui(ui: &mut Ui, project: &Project, text: &Text, out: &mut Vec<Command>
     ui.horizontal_wrapped(|ui| {
         for action in Action::ALL {
             let chosen = decision.action == Some(action);
-            if Chip::new(action_word(action, text)).selected(chosen).tick().show(ui).clicked() {
+            if Chip::new(text.action(action)).selected(chosen).tick().show(ui).clicked() {
                 decision.action = if chosen { None } else { Some(action) };
             }
         }
@@ -426,15 +412,4 @@ pub fn sign_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) 
     ui.data_mut(|data| {
         data.insert_temp(id, draft);
     });
-}
-
-/// The level of the step a cost stands on, for slides ("8 req/s").
-#[must_use]
-pub fn level_words(carried: &Carried, text: &Text) -> String {
-    let template = if carried.basis.arrivals == Arrivals::Concurrency {
-        &text.cost.basis_level_in_flight
-    } else {
-        &text.cost.basis_level_rate
-    };
-    fill(template, &[("level", carried.basis.level.to_string())])
 }

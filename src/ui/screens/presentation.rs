@@ -8,6 +8,7 @@ use crate::app::state::{Project, State};
 use crate::domain::acceptance::judge::Standing;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::promises::Agreement;
+use crate::domain::evidence::Kind;
 use crate::domain::format;
 use crate::domain::money::Exact;
 use crate::domain::text::{Text, fill};
@@ -76,7 +77,7 @@ fn foot_ui(ui: &mut Ui, state: &State, project: &Project, slide: &mut usize, tex
         |ui| {
             let mut line = fill(&words.slide_foot, &values);
             if project.plan.demonstration {
-                line = format!("{} · {line}", text.name("kind_practice"));
+                line = format!("{} · {line}", text.kind(Kind::Practice));
             }
             ui.label(egui::RichText::new(line).size(18.0).color(t.color.text_secondary));
         },

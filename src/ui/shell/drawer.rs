@@ -308,7 +308,7 @@ fn summary(ui: &mut Ui, project: &Project, sealed: &Sealed, text: &Text) {
             });
         }
     };
-    line(&shell.record_kind, text.name(kind_name(record)).to_owned());
+    line(&shell.record_kind, text.kind(record.kind).to_owned());
     line(&shell.record_source, source_words(&record.source, text));
     let candidate =
         record.candidate.as_ref().and_then(|id| project.plan.candidate(id)).map(|candidate| candidate.name.clone());
@@ -316,7 +316,7 @@ fn summary(ui: &mut Ui, project: &Project, sealed: &Sealed, text: &Text) {
     let host = record.host.as_ref().and_then(|id| project.plan.host(id)).map(|host| host.name.clone());
     line(&shell.record_host, host.unwrap_or_default());
     line(&shell.record_taken, moment(&record.taken_at));
-    line(&shell.record_vantage, text.name(vantage_name(record)).to_owned());
+    line(&shell.record_vantage, text.vantage(record.vantage).to_owned());
     if let Some(captured) = &record.captured {
         line(&shell.record_ended, text.ended(captured));
     }
@@ -330,22 +330,6 @@ fn summary(ui: &mut Ui, project: &Project, sealed: &Sealed, text: &Text) {
         line(&shell.record_supersedes, older.cite());
     }
     ui.spacing_mut().item_spacing.y = 8.0;
-}
-
-fn kind_name(record: &Record) -> &'static str {
-    match record.kind {
-        crate::domain::evidence::Kind::Real => "kind_real",
-        crate::domain::evidence::Kind::Practice => "kind_practice",
-        crate::domain::evidence::Kind::Replay => "kind_replay",
-    }
-}
-
-fn vantage_name(record: &Record) -> &'static str {
-    match record.vantage {
-        crate::domain::evidence::Vantage::OnHost => "vantage_on_host",
-        crate::domain::evidence::Vantage::ThisComputer => "vantage_this_computer",
-        crate::domain::evidence::Vantage::Tunnel => "vantage_tunnel",
-    }
 }
 
 fn source_words(source: &Source, text: &Text) -> String {

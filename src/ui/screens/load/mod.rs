@@ -12,7 +12,7 @@ use crate::app::state::{Job, JobWhat, Project, State};
 use crate::domain::evidence::Kind;
 use crate::domain::format;
 use crate::domain::ids::CandidateId;
-use crate::domain::load::{Arrivals, RunEnd};
+use crate::domain::load::RunEnd;
 use crate::domain::seen::Run;
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::tokens;
@@ -80,23 +80,6 @@ pub(super) fn candidate_name(project: &Project, id: Option<&CandidateId>, text: 
         .map_or_else(|| text.load.no_candidate.clone(), |candidate| candidate.name.clone())
 }
 
-/// The words for how requests start.
-pub(super) fn arrivals_word(arrivals: Arrivals, text: &Text) -> &str {
-    text.name(match arrivals {
-        Arrivals::Concurrency => "arrivals_concurrency",
-        Arrivals::Constant => "arrivals_constant",
-        Arrivals::Poisson => "arrivals_poisson",
-    })
-}
-
-fn kind_word(kind: Kind, text: &Text) -> &str {
-    text.name(match kind {
-        Kind::Real => "kind_real",
-        Kind::Practice => "kind_practice",
-        Kind::Replay => "kind_replay",
-    })
-}
-
 fn finding(state: &State, project: &Project, job: Option<&Job>, run: Option<&Arc<Run>>, text: &Text) -> String {
     let words = &text.load;
     if let Some(Job { what: JobWhat::Load(candidate), progress, .. }) = job {
@@ -104,7 +87,7 @@ fn finding(state: &State, project: &Project, job: Option<&Job>, run: Option<&Arc
         let arrivals = progress.load.as_ref().map(|load| load.point.arrivals);
         let values = [
             ("candidate", candidate_name(project, candidate.as_ref(), text)),
-            ("arrivals", arrivals.map(|arrivals| arrivals_word(arrivals, text).to_owned()).unwrap_or_default()),
+            ("arrivals", arrivals.map(|arrivals| text.arrivals(arrivals).to_owned()).unwrap_or_default()),
             ("step", step.to_owned()),
             ("steps", steps.to_owned()),
         ];
@@ -125,15 +108,13 @@ fn finding(state: &State, project: &Project, job: Option<&Job>, run: Option<&Arc
     ];
     let mut sentence = fill(if run.is_valid() { &words.finding_valid } else { &words.finding_invalid }, &values);
     // A run that did not end as planned says so before its figures.
-    match run.ended {
-        RunEnd::Done => {}
-        RunEnd::Stopped => sentence = format!("{} · {sentence}", text.name("run_stopped")),
-        RunEnd::Interrupted => sentence = format!("{} · {sentence}", text.name("run_interrupted")),
+    if run.ended != RunEnd::Done {
+        sentence = format!("{} · {sentence}", text.run_end(run.ended));
     }
     match run.kind() {
         Kind::Real => sentence,
         kind => {
-            let kind = fill(&words.finding_kind, &[("kind", kind_word(kind, text).to_owned())]);
+            let kind = fill(&words.finding_kind, &[("kind", text.kind(kind).to_owned())]);
             format!("{kind} · {sentence}")
         }
     }
@@ -150,7 +131,7 @@ fn runs_ui(ui: &mut Ui, state: &State, project: &Project, shown: &Arc<Run>, chos
             let name = candidate.map_or_else(|| text.load.no_candidate.clone(), |candidate| candidate.name.clone());
             let rest = match run.kind() {
                 Kind::Real => run.record.taken_at.format("%m-%d %H:%M").to_string(),
-                kind => format!("{} {}", run.record.taken_at.format("%m-%d %H:%M"), kind_word(kind, text)),
+                kind => format!("{} {}", run.record.taken_at.format("%m-%d %H:%M"), text.kind(kind)),
             };
             let mut chip = Chip::new(&name).rest(&rest).selected(run.id == shown.id);
             if let Some(candidate) = candidate {

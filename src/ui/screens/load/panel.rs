@@ -126,11 +126,6 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
     shown.draw(ui, text);
     ui.add_space(tokens(ui).space.s);
     ui.horizontal_wrapped(|ui| {
-        let vantage = match run.record.vantage {
-            crate::domain::evidence::Vantage::OnHost => "vantage_on_host",
-            crate::domain::evidence::Vantage::ThisComputer => "vantage_this_computer",
-            crate::domain::evidence::Vantage::Tunnel => "vantage_tunnel",
-        };
         let prompts = match &run.plan.prompts {
             Prompts::Synthetic { input_tokens, output_tokens } => {
                 format!("{} {input_tokens} → {output_tokens}", text.load.prompts_synthetic)
@@ -139,7 +134,7 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
         };
         let values = [
             ("server", load.server.clone()),
-            ("vantage", text.name(vantage).to_owned()),
+            ("vantage", text.vantage(run.record.vantage).to_owned()),
             ("seed", run.plan.seed.to_string()),
             ("prompts", prompts),
         ];
@@ -474,11 +469,7 @@ impl Shown<'_> {
         }
         let source = self.points.iter().map(|point| point.token_source).max();
         if let Some(source) = source {
-            let word = text.name(match source {
-                TokenSource::Usage => "tokens_usage",
-                TokenSource::Events => "tokens_events",
-                TokenSource::None => "tokens_none",
-            });
+            let word = text.token_source(source);
             let shape = if source == TokenSource::Usage { Mark::Pass } else { Mark::Inconclusive };
             split(
                 ui,
@@ -499,10 +490,7 @@ impl Shown<'_> {
             *causes.entry(cause.as_str()).or_default() += u64::from(*n);
         }
         for (cause, n) in causes {
-            let words = match cause.strip_prefix("status_") {
-                Some(code) => fill(text.name("cause_status"), &[("code", code.to_owned())]),
-                None => text.name(&format!("cause_{cause}")).to_owned(),
-            };
+            let words = text.cause(cause);
             split(
                 ui,
                 |ui| {
