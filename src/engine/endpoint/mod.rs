@@ -107,16 +107,15 @@ impl Endpoint {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
-        Ok(Conn { sender, driver: Box::pin(driver), is_over: false, has_served: false })
+        Ok(Conn { sender, driver: Some(Box::pin(driver)), has_served: false })
     }
 }
 
 /// One connection and the half of hyper that works on it.
 pub(crate) struct Conn {
     sender: SendRequest<Full<Bytes>>,
-    driver: Pin<Box<Connection<TokioIo<Stream>, Full<Bytes>>>>,
-    /// The driver ended; it must not be polled again.
-    is_over: bool,
+    /// Gone once it ended: with it goes its queue, and a request still in there learns that nobody will answer it.
+    driver: Option<Driver>,
     /// It carried a whole exchange before, so that the server may have closed it meanwhile.
     pub(crate) has_served: bool,
 }
@@ -150,18 +149,12 @@ impl Conn {
         request: Request<Full<Bytes>>,
         deadline: &mut Deadline,
     ) -> Result<Response<Incoming>, NoResponse> {
-        let Self { sender, driver, is_over, .. } = self;
+        let Self { sender, driver, .. } = self;
         let mut response = std::pin::pin!(sender.send_request(request));
         std::future::poll_fn(|cx| {
-            drive(driver, is_over, cx);
+            drive(driver, cx);
             if let Poll::Ready(got) = response.as_mut().poll(cx) {
                 return Poll::Ready(got.map_err(|error| NoResponse::Closed(words(&error))));
-            }
-            if *is_over {
-                // The connection ended with the request still in its queue: nobody will ever answer it.
-                return Poll::Ready(Err(NoResponse::Closed(
-                    "the connection was closed before the request left".to_owned(),
-                )));
             }
             deadline.poll(cx).map(|late| Err(NoResponse::Late(late)))
         })
@@ -172,7 +165,7 @@ impl Conn {
     pub(crate) async fn next(&mut self, body: &mut Incoming, deadline: &mut Deadline) -> Next {
         loop {
             let polled = std::future::poll_fn(|cx| {
-                drive(&mut self.driver, &mut self.is_over, cx);
+                drive(&mut self.driver, cx);
                 if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
                     return Poll::Ready(Ok(frame));
                 }
@@ -199,8 +192,8 @@ impl Conn {
         // The driver needs a turn to see the end of the last body, and one more to say that it is ready.
         for _ in 0..2 {
             let ready = std::future::poll_fn(|cx| {
-                drive(&mut self.driver, &mut self.is_over, cx);
-                Poll::Ready(!self.is_over && matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(()))))
+                drive(&mut self.driver, cx);
+                Poll::Ready(self.driver.is_some() && matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(()))))
             })
             .await;
             if ready {
@@ -211,11 +204,14 @@ impl Conn {
     }
 }
 
+/// What reads and writes a connection.
+type Driver = Pin<Box<Connection<TokioIo<Stream>, Full<Bytes>>>>;
+
 /// Gives the connection a turn.
-fn drive(driver: &mut Pin<Box<Connection<TokioIo<Stream>, Full<Bytes>>>>, is_over: &mut bool, cx: &mut Context<'_>) {
-    if !*is_over && driver.as_mut().poll(cx).is_ready() {
+fn drive(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|driver| driver.as_mut().poll(cx).is_ready()) {
         // Whatever it failed with reaches the response or the body as well.
-        *is_over = true;
+        *driver = None;
     }
 }
 
