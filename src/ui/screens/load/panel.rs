@@ -1,7 +1,5 @@
 //! Steps, six figures, four plots, and whether the run is valid: of a running test or of a finished one.
 
-use std::sync::Arc;
-
 use egui::Ui;
 
 use crate::app::command::Command;
@@ -32,13 +30,13 @@ struct Condition {
 /// What the panel draws.
 struct Shown<'a> {
     plan: Option<&'a LoadPlan>,
-    points: Vec<StepPoint>,
+    points: Vec<&'a StepPoint>,
     /// The step whose figures stand large.
-    point: Option<StepPoint>,
+    point: Option<&'a StepPoint>,
     /// Whether it still runs.
     is_live: bool,
-    rows: Arc<Vec<LiveRow>>,
-    gpu: Vec<GpuSample>,
+    rows: &'a [LiveRow],
+    gpu: &'a [GpuSample],
     slo: Slo,
     limits: ValidityLimits,
     lateness_p99_ms: Option<f64>,
@@ -67,19 +65,17 @@ pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
             value: format!("{} ms", format::short(lateness)),
         });
     }
-    let mut points = project.live_steps.clone();
-    let point = load.map(|load| load.point.clone());
-    if let Some(point) = point.as_ref().filter(|point| points.iter().all(|done| done.step_idx != point.step_idx)) {
-        points.push(point.clone());
-    }
+    let mut points: Vec<&StepPoint> = project.live_steps.iter().collect();
+    let point = load.map(|load| &load.point);
+    points.extend(point.filter(|point| points.iter().all(|done| done.step_idx != point.step_idx)));
     let valid = conditions.iter().all(|condition| condition.ok);
     let shown = Shown {
         plan,
         points,
         point,
         is_live: true,
-        rows: load.map(|load| Arc::clone(&load.series)).unwrap_or_default(),
-        gpu: load.map(|load| load.gpu.clone()).unwrap_or_default(),
+        rows: load.map(|load| load.series.as_slice()).unwrap_or_default(),
+        gpu: load.map(|load| load.gpu.as_slice()).unwrap_or_default(),
         slo,
         limits,
         lateness_p99_ms: lateness,
@@ -111,11 +107,11 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
     let busy = health.wall_secs * f64::from(health.cores.max(1));
     let shown = Shown {
         plan: Some(&run.plan),
-        points: run.points.clone(),
-        point: run.points.last().cloned(),
+        points: run.points.iter().collect(),
+        point: run.points.last(),
         is_live: false,
-        rows: Arc::new(run.timeline.clone()),
-        gpu: load.gpu_samples.clone(),
+        rows: &run.timeline,
+        gpu: &load.gpu_samples,
         slo: run.plan.slo,
         limits: run.plan.validity,
         lateness_p99_ms: health.lateness_p99_ms,
@@ -186,7 +182,7 @@ impl Shown<'_> {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             for (step_idx, level) in levels.iter().enumerate() {
-                let point = self.points.iter().find(|point| point.step_idx == step_idx);
+                let point = self.points.iter().copied().find(|point| point.step_idx == step_idx);
                 let running = point.is_some_and(|point| point.provisional);
                 ui.scope(|ui| {
                     ui.set_width(width);
@@ -250,7 +246,7 @@ impl Shown<'_> {
     fn figures(&self, ui: &mut Ui, text: &Text) {
         let words = &text.load;
         let t = tokens(ui);
-        let point = self.point.as_ref();
+        let point = self.point;
         let ms = |summary: Option<Summary>| summary.and_then(|summary| summary.p95).map(|p95| format::short(p95 * 1e3));
         let limit = |value: Option<f64>, unit: &str| match value {
             Some(value) => fill(&words.limit, &[("value", format!("{} {unit}", format::short(value)))]),
@@ -385,7 +381,7 @@ impl Shown<'_> {
 
     fn memory_lines(&self, text: &Text) -> Vec<ChartLine> {
         let mut gpus: std::collections::BTreeMap<u32, Vec<ChartPoint>> = std::collections::BTreeMap::new();
-        for sample in &self.gpu {
+        for sample in self.gpu {
             if let Some(memory) = sample.memory_mib {
                 gpus.entry(sample.gpu_idx).or_default().push(ChartPoint::new(sample.at_secs, memory / 1024.0));
             }
