@@ -5,7 +5,7 @@ use crate::domain::evidence::{Kind, PROGRAM, Record, Sealed, Source, VERSION, Va
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::host::{Host, KeyPin, Reach};
 use crate::domain::ids::{CandidateId, HostId};
-use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
+use crate::domain::load::{LoadPlan, Prompts, StagePlan, Until};
 use crate::domain::secret::Secret;
 use crate::engine::clock::Now;
 use crate::engine::job::{JobSpec, LoadRoute, LoadSpec, Stamp};
@@ -171,28 +171,20 @@ fn stamp_of_host(project: &Project, host: &Host) -> Stamp {
 
 /// The three-step practice ladder.
 fn practice_setup(project: &Project, candidate: Option<CandidateId>) -> LoadSetup {
-    let brief = &project.plan.brief;
+    let setup = LoadSetup::from_brief(&project.plan, candidate);
+    let model = if setup.plan.model.is_empty() { "practice".to_owned() } else { setup.plan.model };
     LoadSetup {
-        candidate,
         route: Route::Practice,
         plan: LoadPlan {
             base_url: String::new(),
-            model: if brief.model.name.is_empty() { "practice".to_owned() } else { brief.model.name.clone() },
-            api: Api::Chat,
+            model,
             prompts: Prompts::Synthetic { input_tokens: 128, output_tokens: 32 },
-            arrivals: Arrivals::Poisson,
             stages: PRACTICE_RATES.map(|level| StagePlan { level, until: Until::Requests(PRACTICE_REQUESTS) }).to_vec(),
             warmup_requests: 4,
-            timeouts: Timeouts::default(),
-            validity: ValidityLimits::default(),
-            slo: brief.slo,
-            acceptance: brief.acceptance.clone(),
-            seed: 1,
-            api_key_env: None,
+            ..setup.plan
         },
-        prompts_path: String::new(),
-        ask_api_key: false,
         sample_on: None,
+        ..setup
     }
 }
 

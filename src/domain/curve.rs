@@ -259,7 +259,7 @@ fn as_f64(n: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::domain::brief::AcceptRule;
     use crate::domain::load::{Api, ClientHealth, Prompts, RunEnd, StagePlan, Timeouts, Until, ValidityLimits};
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    fn run(client: ClientHealth) -> LoadRecord {
+    pub(crate) fn run(client: ClientHealth) -> LoadRecord {
         LoadRecord {
             plan: plan(),
             steps: vec![step(4)],

@@ -40,6 +40,18 @@ pub struct LoadPlan {
     pub api_key_env: Option<String>,
 }
 
+impl LoadPlan {
+    /// How long the whole ladder sends, s; `None` where a step ends by count and the endpoint sets the pace.
+    #[must_use]
+    pub fn sending_secs(&self) -> Option<f64> {
+        let secs_of = |stage: &StagePlan| match stage.until {
+            Until::Secs(secs) => Some(secs),
+            Until::Requests(n) => (self.arrivals != Arrivals::Concurrency).then(|| f64::from(n) / stage.level),
+        };
+        self.stages.iter().map(secs_of).sum()
+    }
+}
+
 /// Interface of the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Api {

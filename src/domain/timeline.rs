@@ -97,3 +97,29 @@ fn between(values: &[(f64, f64)], from: f64, to: f64) -> &[(f64, f64)] {
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::curve::tests::run;
+    use crate::domain::load::ClientHealth;
+
+    /// Four requests, one a second from 0 on, each 0.1 s to its first token and 0.21 s in all, 11 tokens.
+    #[test]
+    fn every_second_has_its_row() {
+        let rows = timeline(&run(ClientHealth::default()));
+        let shown: Vec<(f64, f64, u32, f64)> =
+            rows.iter().map(|row| (row.at_secs, row.achieved_per_sec, row.in_flight, row.tokens_per_sec)).collect();
+        assert_eq!(shown, [(1.0, 1.0, 0, 11.0), (2.0, 1.0, 0, 11.0), (3.0, 1.0, 0, 11.0), (4.0, 1.0, 0, 11.0)]);
+        assert!(rows.iter().all(|row| row.offered_per_sec == Some(1.0)));
+        assert!(rows.iter().all(|row| row.ttft_p50_ms.is_some_and(|ms| (ms - 100.0).abs() < 1e-6)));
+        assert!(rows.iter().all(|row| row.lateness_p99_ms.is_some_and(|ms| (ms - 10.0).abs() < 1e-6)));
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_rows() {
+        let mut run = run(ClientHealth::default());
+        run.steps.clear();
+        assert!(timeline(&run).is_empty());
+    }
+}

@@ -7,9 +7,9 @@ use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
 use crate::domain::decision::Decision;
 use crate::domain::digest::sha256_hex;
-use crate::domain::host::Host;
+use crate::domain::host::{Host, Reach};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
-use crate::domain::load::LoadPlan;
+use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
 
 /// Version of `project.ron` that this program writes.
 pub const VERSION: u32 = 1;
@@ -57,6 +57,53 @@ pub struct LoadSetup {
     /// Host on which GPU memory is sampled beside the run.
     #[serde(default)]
     pub sample_on: Option<HostId>,
+}
+
+impl LoadSetup {
+    /// A run that follows from the brief: its lengths, its limits, its peak inside the ladder; through the candidate's
+    /// own host where it has one over SSH.
+    #[must_use]
+    pub fn from_brief(plan: &Plan, candidate: Option<CandidateId>) -> Self {
+        let brief = &plan.brief;
+        let peak = brief.peak_rate.filter(|rate| *rate > 0.0).unwrap_or(4.0);
+        let stages = [0.25, 0.5, 0.75, 1.0, 1.25]
+            .map(|share| StagePlan { level: (peak * share * 100.0).round() / 100.0, until: Until::Requests(240) })
+            .to_vec();
+        let host = plan
+            .hosts
+            .iter()
+            .find(|host| host.candidate == candidate && matches!(host.reach, Reach::Ssh(_)))
+            .map(|host| host.id.clone());
+        let route = match &host {
+            Some(host) => Route::Tunnel { host: host.clone(), port: 8000 },
+            None => Route::Direct,
+        };
+        Self {
+            candidate,
+            route,
+            plan: LoadPlan {
+                base_url: "http://127.0.0.1:8000".to_owned(),
+                model: brief.model.name.clone(),
+                api: Api::Chat,
+                prompts: Prompts::Synthetic {
+                    input_tokens: brief.input_tokens.mean.unwrap_or(512),
+                    output_tokens: brief.output_tokens.mean.unwrap_or(128),
+                },
+                arrivals: Arrivals::Poisson,
+                stages,
+                warmup_requests: 8,
+                timeouts: Timeouts::default(),
+                validity: ValidityLimits::default(),
+                slo: brief.slo,
+                acceptance: brief.acceptance.clone(),
+                seed: 1,
+                api_key_env: None,
+            },
+            prompts_path: String::new(),
+            ask_api_key: false,
+            sample_on: host,
+        }
+    }
 }
 
 /// How the endpoint is reached.

@@ -95,6 +95,19 @@ pub fn month_cost(billing: &[Component], term: &Term, month_hours: Decimal) -> M
     MonthCost { lines, total, lower_bound, coverage, stopped_day, month_hours }
 }
 
+/// What one hour of one unit costs by the components that are priced an hour; `None` when none is, or in two currencies.
+#[must_use]
+pub fn hour_cost(billing: &[Component]) -> Option<Exact> {
+    let amounts: Vec<Exact> = billing
+        .iter()
+        .filter_map(|component| match &component.status {
+            Status::Priced(rate) if rate.per == Per::Hour => Some(whole(rate)),
+            _ => None,
+        })
+        .collect();
+    sum(amounts.iter()).ok().flatten()
+}
+
 fn line(component: &Component, term: &Term, month_hours: Decimal) -> MonthLine {
     let amount = match &component.status {
         Status::Priced(rate) => match month_factor(rate.per, term, month_hours) {
@@ -360,5 +373,16 @@ mod tests {
         let leaves: Vec<_> = line.inputs.iter().map(|input| (input.name, input.value.as_str())).collect();
         assert_eq!(leaves, [("price", "2.89"), ("quantity", "1"), ("month_hours", "730")]);
         assert_eq!(figure.origin, Origin::Derived { from_measured: false });
+    }
+
+    #[test]
+    fn an_hour_costs_all_that_is_priced_an_hour() {
+        let hour = |billing: &[Component]| hour_cost(billing).map(|cost| cost.show());
+        let gpu = priced(1, Category::Accelerator, "2.49 USD", Per::Hour, "2");
+        let host = priced(2, Category::Host, "0.10 USD", Per::Hour, "1");
+        let disk = priced(3, Category::Storage, "0.10 USD", Per::GbMonth, "200");
+        assert_eq!(hour(&[gpu.clone(), host, disk.clone()]), Some("5.08".into()));
+        assert_eq!(hour(&[disk]), None);
+        assert_eq!(hour(&[gpu, priced(2, Category::Host, "1 EUR", Per::Hour, "1")]), None, "two currencies");
     }
 }

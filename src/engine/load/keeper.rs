@@ -275,12 +275,7 @@ impl Keeper<'_> {
     /// The share of the run that is done, and how long the whole takes, where the plan says it.
     fn share(&self) -> (Option<f64>, Option<f64>) {
         let plan = self.gathered.plan();
-        let is_rate_driven = plan.arrivals != Arrivals::Concurrency;
-        let secs_of = |until: Until, level: f64| match until {
-            Until::Secs(secs) => Some(secs),
-            Until::Requests(n) => is_rate_driven.then(|| f64::from(n) / level),
-        };
-        let planned: Option<f64> = plan.stages.iter().map(|stage| secs_of(stage.until, stage.level)).sum();
+        let planned = plan.sending_secs();
         let requests: Option<u32> = plan
             .stages
             .iter()

@@ -1,16 +1,15 @@
 //! The dialog in which a load run is set up: endpoint, prompts, arrivals, ladder, limits.
 
 use egui::Ui;
-use num_rational::BigRational;
 
 use crate::app::command::{Command, Layer};
 use crate::app::state::{Project, State};
-use crate::domain::billing::{Per, Status};
+use crate::domain::compare::month::hour_cost;
 use crate::domain::format;
 use crate::domain::host::Reach;
-use crate::domain::ids::{CandidateId, HostId};
-use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
-use crate::domain::money::{Exact, ratio_of_f64};
+use crate::domain::ids::HostId;
+use crate::domain::load::{Api, Arrivals, Prompts, StagePlan, Until};
+use crate::domain::money::ratio_of_f64;
 use crate::domain::secret::Secret;
 use crate::domain::text::{Text, fill};
 use crate::engine::event::Picking;
@@ -38,50 +37,6 @@ enum Key {
     Asked,
 }
 
-/// A run that follows from the brief: its lengths, its peak as the middle of the ladder.
-fn from_brief(project: &Project, candidate: Option<CandidateId>) -> LoadSetup {
-    let brief = &project.plan.brief;
-    let peak = brief.peak_rate.filter(|rate| *rate > 0.0).unwrap_or(4.0);
-    let stages = [0.25, 0.5, 0.75, 1.0, 1.25]
-        .map(|share| StagePlan { level: (peak * share * 100.0).round() / 100.0, until: Until::Requests(240) })
-        .to_vec();
-    let host = project
-        .plan
-        .hosts
-        .iter()
-        .find(|host| host.candidate == candidate && matches!(host.reach, Reach::Ssh(_)))
-        .map(|host| host.id.clone());
-    let route = match &host {
-        Some(host) => Route::Tunnel { host: host.clone(), port: 8000 },
-        None => Route::Direct,
-    };
-    LoadSetup {
-        candidate,
-        route,
-        plan: LoadPlan {
-            base_url: "http://127.0.0.1:8000".to_owned(),
-            model: brief.model.name.clone(),
-            api: Api::Chat,
-            prompts: Prompts::Synthetic {
-                input_tokens: brief.input_tokens.mean.unwrap_or(512),
-                output_tokens: brief.output_tokens.mean.unwrap_or(128),
-            },
-            arrivals: Arrivals::Poisson,
-            stages,
-            warmup_requests: 8,
-            timeouts: Timeouts::default(),
-            validity: ValidityLimits::default(),
-            slo: brief.slo,
-            acceptance: brief.acceptance.clone(),
-            seed: 1,
-            api_key_env: None,
-        },
-        prompts_path: String::new(),
-        ask_api_key: false,
-        sample_on: host,
-    }
-}
-
 fn draft_of(setup: LoadSetup) -> Draft {
     let levels = setup.plan.stages.iter().map(|stage| stage.level.to_string()).collect::<Vec<_>>().join(" ");
     Draft { setup, levels, key: String::new() }
@@ -95,7 +50,7 @@ pub fn setup_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>)
     let id = egui::Id::unique("load setup draft");
     let candidate = state.view.candidate.clone().or_else(|| project.plan.candidates.first().map(|c| c.id.clone()));
     let mut draft: Draft = ui.data(|data| data.get_temp(id)).unwrap_or_else(|| {
-        draft_of(project.plan.load.clone().unwrap_or_else(|| from_brief(project, candidate.clone())))
+        draft_of(project.plan.load.clone().unwrap_or_else(|| LoadSetup::from_brief(&project.plan, candidate.clone())))
     });
     let mut close = false;
     dialog(ui, "load setup", &words.setup_title, out, |ui, out| {
@@ -128,7 +83,7 @@ pub fn setup_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>)
                 close = true;
             }
             if Button::link(&words.from_brief).show(ui).clicked() {
-                draft = draft_of(from_brief(project, draft.setup.candidate.clone()));
+                draft = draft_of(LoadSetup::from_brief(&project.plan, draft.setup.candidate.clone()));
             }
         });
     });
@@ -391,31 +346,13 @@ fn limits_ui(ui: &mut Ui, project: &Project, draft: &mut Draft, text: &Text) {
 /// How long it sends, and what that costs where the candidate states an hourly price.
 fn planned(project: &Project, setup: &LoadSetup, text: &Text) -> String {
     let words = &text.load;
-    let is_rate = setup.plan.arrivals != Arrivals::Concurrency;
-    let secs: Option<f64> = setup
-        .plan
-        .stages
-        .iter()
-        .map(|stage| match stage.until {
-            Until::Secs(secs) => Some(secs),
-            Until::Requests(n) if is_rate => Some(f64::from(n) / stage.level),
-            Until::Requests(_) => None,
-        })
-        .sum();
-    let Some(secs) = secs else { return words.planned_unknown.clone() };
+    let Some(secs) = setup.plan.sending_secs() else { return words.planned_unknown.clone() };
     let time = format::clock(secs);
     let candidate = setup.candidate.as_ref().and_then(|id| project.plan.candidate(id));
-    let hourly = candidate.and_then(|candidate| {
-        candidate.billing.iter().find_map(|component| match &component.status {
-            Status::Priced(rate) if rate.per == Per::Hour => {
-                Some(Exact::from(rate.price).times(&crate::domain::money::ratio(rate.quantity)))
-            }
-            _ => None,
-        })
-    });
+    let hourly = candidate.and_then(|candidate| hour_cost(&candidate.billing));
     match (hourly, ratio_of_f64(secs / 3600.0)) {
         (Some(hourly), Some(hours)) if setup.route != Route::Practice => {
-            let cost: Exact = hourly.times(&BigRational::from(hours));
+            let cost = hourly.times(&hours);
             let cost = format!("{} {}", cost.show(), cost.currency.code());
             fill(&words.planned_cost, &[("time", time), ("cost", cost)])
         }
