@@ -423,7 +423,7 @@ fn component_cell(row: &mut Row<'_>, month: &MonthCost, category: Category, text
     let is_priced =
         month.lines.iter().any(|line| line.category == category && matches!(line.amount, LineAmount::Priced(_)));
     match (amounts.is_empty(), is_priced) {
-        (true, _) => row.muted(&text.common.not_stated),
+        (true, _) => row.muted(&text.report.not_in_offer),
         (false, true) => row.text(&amounts.join(" + ")),
         (false, false) => row.muted(&amounts.join(" + ")),
     }

@@ -187,7 +187,9 @@ impl<'a> Table<'a> {
         job.wrap = egui::text::TextWrapping::truncate_at_width(cell.width());
         let sub = painter.layout_job(job);
         let lead = t.size.verdict + 6.0;
-        let top = cell.center().y - (name.size().y + sub.size().y) / 2.0;
+        // A head without a second line has its name in the middle.
+        let sub_height = if column.sub.is_empty() { 0.0 } else { sub.size().y };
+        let top = cell.center().y - (name.size().y + sub_height) / 2.0;
         let (name_x, sub_x) = if column.right {
             (cell.right() - name.size().x, cell.right() - sub.size().x)
         } else {
