@@ -7,12 +7,12 @@
 //! checkpoint, kernel padding, vision towers. On engine logs the weights formula has a median error of 1 % and can be
 //! 25 % low for quantised checkpoints.
 
-use super::brief::{Brief, Precision};
-use super::candidate::Candidate;
-use super::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
-use super::format;
+use crate::domain::brief::{Brief, Precision};
+use crate::domain::candidate::Candidate;
+use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
+use crate::domain::format;
 
-const GIB: f64 = 1_073_741_824.0;
+use super::GIB;
 /// Share of the card that a serving engine plans with by default (`gpu_memory_utilization`). The rest is left to the
 /// CUDA context and to peaks after profiling.
 pub const UTILIZATION: f64 = 0.9;
