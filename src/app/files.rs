@@ -226,6 +226,7 @@ impl App {
         project.revision = opened.revision;
         project.lock = opened.lock;
         project.altered = opened.altered;
+        project.missing = opened.missing;
         project.recovered = opened.recovered;
         project.read_only = opened.read_only;
         if mode == OpenMode::Unsaved {

@@ -112,6 +112,8 @@ pub struct Project {
     pub unkept: BTreeSet<EvidenceId>,
     /// Files that do not count.
     pub altered: Vec<Altered>,
+    /// Records that the project knows and whose files are gone.
+    pub missing: Vec<EvidenceId>,
     /// A newer unsaved plan that was found.
     pub recovered: Option<Plan>,
     /// Why it cannot be saved here: another window holds it.
@@ -146,6 +148,7 @@ impl Project {
             evidence_revision: 0,
             unkept: BTreeSet::new(),
             altered: Vec::new(),
+            missing: Vec::new(),
             recovered: None,
             read_only: None,
             history: crate::project::history::History::default(),

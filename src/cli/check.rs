@@ -17,6 +17,7 @@ use crate::project::plan::Plan;
 use crate::project::store;
 
 use super::out;
+use super::records::Faults;
 
 /// What is checked.
 #[derive(Debug, Args)]
@@ -36,12 +37,13 @@ pub(super) struct CheckArgs {
 struct Shape<'a> {
     project: String,
     demonstration: bool,
-    /// Records that do not match their id.
-    altered: usize,
     /// The candidate that `accepted` is about; null when nobody named, decided or could only mean one.
     judged: Option<&'a str>,
     accepted: bool,
     candidates: Vec<CandidateShape<'a>>,
+    /// What is wrong with the records, whatever the verdicts say.
+    #[serde(flatten)]
+    faults: &'a Faults,
 }
 
 #[derive(Serialize)]
@@ -72,6 +74,7 @@ struct CriterionShape<'a> {
 /// Exit status 0 when every criterion of the named, decided or only candidate passes or is waived, else 1.
 pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
     let opened = store::read(&super::folder_of(&args.project))?;
+    let faults = Faults::of(&opened, text);
     let evidence: BTreeMap<_, _> = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
     let today = clock::now().wall.date_naive();
     let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), today);
@@ -89,10 +92,10 @@ pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
         out::json(&Shape {
             project: args.project.display().to_string(),
             demonstration: plan.demonstration,
-            altered: opened.altered.len(),
             judged: judged.map(|view| view.id.as_str()),
             accepted: is_accepted,
             candidates: shown.iter().map(|view| candidate_shape(plan, view, text)).collect(),
+            faults: &faults,
         })?;
     } else {
         if plan.demonstration {
@@ -104,17 +107,18 @@ pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
         if judged.is_none() {
             out::line(&text.cli.check_nobody_named);
         }
+        for line in faults.lines(text) {
+            out::line(&line);
+        }
     }
+    faults.warn_unsealed(text);
     Ok(ExitCode::from(u8::from(!is_accepted)))
 }
 
 /// The candidate with this name or id.
 fn named<'a>(plan: &Plan, derived: &'a Derived, name: &str) -> Result<&'a CandidateView, Failure> {
-    plan.candidates
-        .iter()
-        .find(|candidate| candidate.name == name || candidate.id.as_str() == name)
-        .and_then(|candidate| derived.candidate(&candidate.id))
-        .ok_or_else(|| Failure::new(FailureKind::CandidateUnknown).with("name", name))
+    let candidate = super::candidate(plan, name)?;
+    derived.candidate(&candidate.id).ok_or_else(|| Failure::new(FailureKind::Internal))
 }
 
 /// Each criterion with what came of it, in the order of the plan.

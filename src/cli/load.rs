@@ -25,7 +25,7 @@ use crate::engine::event::{Outcome, What};
 use crate::engine::job::{JobSpec, LoadRoute, LoadSpec, Stamp};
 use crate::project::store::{self, EVIDENCE_FOLDER};
 
-use super::out;
+use super::{out, records};
 
 /// What is run.
 #[derive(Debug, Args)]
@@ -131,12 +131,17 @@ fn limit(text: &str) -> Result<(Limit, f64), String> {
 /// Exit status 0 when at least one request was completed, else 1. Whether the client itself was fit to measure stands
 /// in `client.valid`, and on standard error when it was not.
 pub(super) fn run(args: &LoadArgs, text: &Text) -> Result<ExitCode, Failure> {
-    let about = args.project.as_deref().map(|folder| About::read(folder, args.candidate.as_deref())).transpose()?;
+    let about =
+        args.project.as_deref().map(|folder| About::read(folder, args.candidate.as_deref(), text)).transpose()?;
     let spec = spec(args, about.as_ref())?;
+    if let Some(about) = &about {
+        records::take_up(&about.folder, text);
+    }
     let (sealed, failure) = ran(spec)?;
     if let Some(about) = &about {
         store::keep(&about.folder, &sealed)?;
         crate::engine::part::remove_kept(&about.folder.join(EVIDENCE_FOLDER), &sealed.id);
+        records::list(&about.folder, text);
     }
     let Some(run) = &sealed.record.load else { return Err(Failure::new(FailureKind::Internal)) };
     let points = curve::points(run);
@@ -153,7 +158,7 @@ pub(super) fn run(args: &LoadArgs, text: &Text) -> Result<ExitCode, Failure> {
     if let Some(failure) = failure {
         out::failure(text, &failure);
     } else if point.counts.completed == 0
-        && let Some(failure) = why_nothing(run)
+        && let Some(failure) = why_nothing(run, text)
     {
         out::failure(text, &failure);
     }
@@ -168,24 +173,24 @@ struct About {
 }
 
 impl About {
-    fn read(folder: &Path, candidate: Option<&str>) -> Result<Self, Failure> {
+    /// A run of a project with candidates belongs to one of them: a record of nobody would count for nothing.
+    fn read(folder: &Path, candidate: Option<&str>, text: &Text) -> Result<Self, Failure> {
         let folder = super::folder_of(folder);
-        let opened = store::read(&folder)?;
-        let candidate = match candidate {
-            Some(wanted) => Some(
-                opened
-                    .plan
-                    .candidates
-                    .iter()
-                    .find(|candidate| candidate.name == wanted || candidate.id.as_str() == wanted)
-                    .cloned()
-                    .ok_or_else(|| {
-                        Failure::new(FailureKind::PlanRefused).with("what", "no_such_candidate").at(wanted)
-                    })?,
-            ),
-            None => None,
+        let plan = store::read_plan_of(&folder)?;
+        let candidate = match (candidate, plan.candidates.as_slice()) {
+            (Some(wanted), _) => Some(super::candidate(&plan, wanted)?.clone()),
+            (None, []) => None,
+            (None, [only]) => {
+                out::warning(&fill(&text.cli.load_only_candidate, &[("name", only.name.clone())]));
+                Some(only.clone())
+            }
+            (None, _) => {
+                return Err(Failure::new(FailureKind::CandidateNeeded)
+                    .with("known", super::names(&plan))
+                    .at(folder.display()));
+            }
         };
-        Ok(Self { folder, candidate, brief: opened.plan.brief })
+        Ok(Self { folder, candidate, brief: plan.brief })
     }
 }
 
@@ -306,20 +311,32 @@ fn why_invalid(run: &LoadRecord, text: &Text) -> Option<String> {
 }
 
 /// Nothing was completed: the failure that says why in the words of the most frequent cause.
-fn why_nothing(run: &LoadRecord) -> Option<Failure> {
+fn why_nothing(run: &LoadRecord, text: &Text) -> Option<Failure> {
     let requests = run.steps.iter().flat_map(|step| &step.requests);
     let mut by_cause: BTreeMap<String, (usize, &RequestRecord)> = BTreeMap::new();
     for request in requests {
         by_cause.entry(request.outcome.cause()).or_insert((0, request)).0 += 1;
     }
     let (cause, (_, request)) = by_cause.into_iter().max_by_key(|(_, (n, _))| *n)?;
-    let said = if request.message.is_empty() { cause.clone() } else { format!("{cause}: {}", request.message) };
     let failure = match request.outcome {
-        Ended::Status(status) => Failure::new(FailureKind::EndpointStatus).with("status", status),
+        Ended::Status(status) => Failure::new(of_status(status)).with("status", status),
         Ended::Refused | Ended::ConnectTimeout => Failure::new(FailureKind::EndpointUnreachable),
         _ => Failure::new(FailureKind::NothingCompleted),
     };
-    Some(failure.because(said).at(&run.plan.base_url))
+    let failure = failure.because(text.cause(&cause)).at(&run.plan.base_url);
+    // The server's own words stand below, as they came.
+    Some(if request.message.is_empty() { failure } else { failure.raw(&request.message) })
+}
+
+/// What a status means for who asked: each family has its own thing to do.
+fn of_status(status: u16) -> FailureKind {
+    match status {
+        401 | 403 => FailureKind::EndpointKeyRefused,
+        404 => FailureKind::EndpointNotFound,
+        429 => FailureKind::EndpointLimited,
+        500..=599 => FailureKind::EndpointFailing,
+        _ => FailureKind::EndpointStatus,
+    }
 }
 
 /// The figures for people.

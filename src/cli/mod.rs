@@ -7,6 +7,7 @@ pub mod out;
 mod parse;
 mod practice;
 mod probe;
+mod records;
 mod report;
 mod verify;
 
@@ -19,8 +20,10 @@ use clap::{Parser, Subcommand};
 
 use crate::app::Begin;
 use crate::app::command::{Screen, ThemeChoice};
+use crate::domain::candidate::Candidate;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::text::{Language, Text};
+use crate::project::plan::Plan;
 
 /// A workbench for people who rent GPU servers: from the brief to the signed decision, with the evidence behind it.
 ///
@@ -124,6 +127,20 @@ pub fn run(headless: Headless) -> ExitCode {
 /// The project folder that an argument means: the folder, or the one around a named `project.ron`.
 fn folder_of(path: &std::path::Path) -> PathBuf {
     crate::engine::files::project_folder(path)
+}
+
+/// The candidate with this name or id.
+fn candidate<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, Failure> {
+    plan.candidates
+        .iter()
+        .find(|candidate| candidate.name == name || candidate.id.as_str() == name)
+        .ok_or_else(|| Failure::new(FailureKind::CandidateUnknown).with("name", name).with("known", names(plan)))
+}
+
+/// The names of all candidates in a row.
+fn names(plan: &Plan) -> String {
+    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }
 
 /// Prints why the window did not open, and gives the status to leave with.

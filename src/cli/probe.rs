@@ -20,7 +20,7 @@ use crate::probe::{self, Reading};
 use crate::project::plan::Plan;
 use crate::project::store;
 
-use super::{out, parse};
+use super::{out, parse, records};
 
 /// The name of this computer as a host.
 const LOCAL: &str = "local";
@@ -78,6 +78,12 @@ pub(super) fn run(args: &ProbeArgs, text: &Text) -> Result<ExitCode, Failure> {
     let folder = args.project.as_deref().map(super::folder_of);
     let plan = folder.as_deref().map(store::read_plan_of).transpose()?;
     let (host, stamp) = host_and_stamp(args, plan.as_ref())?;
+    if let Some(folder) = &folder {
+        records::take_up(folder, text);
+        if stamp.host.is_none() {
+            out::warning(&fill(&text.cli.probe_of_nobody, &[("host", args.host.clone())]));
+        }
+    }
     let mut answers = Answers::default();
     let outcome = ask(
         args,
@@ -88,6 +94,9 @@ pub(super) fn run(args: &ProbeArgs, text: &Text) -> Result<ExitCode, Failure> {
         },
         &mut answers,
     )?;
+    if let Some(folder) = &folder {
+        records::list(folder, text);
+    }
     let readings: Vec<Reading> = answers.sealed.iter().map(reading).collect();
     if args.json {
         let probes = answers.sealed.iter().zip(&readings).map(|(sealed, reading)| AnswerShape {
@@ -142,12 +151,7 @@ fn host_and_stamp(args: &ProbeArgs, plan: Option<&Plan>) -> Result<(Host, Stamp)
         note: String::new(),
     });
     if let (Some(name), Some(plan)) = (&args.candidate, plan) {
-        let candidate = plan
-            .candidates
-            .iter()
-            .find(|candidate| candidate.name == *name || candidate.id.as_str() == name)
-            .ok_or_else(|| Failure::new(FailureKind::CandidateUnknown).with("name", name))?;
-        host.candidate = Some(candidate.id.clone());
+        host.candidate = Some(super::candidate(plan, name)?.id.clone());
     }
     let stamp = Stamp {
         candidate: host.candidate.clone(),

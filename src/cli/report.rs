@@ -17,6 +17,7 @@ use crate::project::store;
 use crate::report::{self, ReportFormat};
 
 use super::out;
+use super::records::Faults;
 
 /// What is written, and where.
 #[derive(Debug, Args)]
@@ -46,8 +47,9 @@ struct Shape {
     path: PathBuf,
     bytes: usize,
     records: usize,
-    altered: usize,
     demonstration: bool,
+    #[serde(flatten)]
+    faults: Faults,
 }
 
 /// Exit status 0 when the report was written.
@@ -55,6 +57,7 @@ pub(super) fn run(args: &ReportArgs, text: &Text, language: &'static str) -> Res
     let format =
         ReportFormat::ALL.into_iter().find(|format| format.name() == args.format).unwrap_or(ReportFormat::Html);
     let opened = store::read(&super::folder_of(&args.project))?;
+    let faults = Faults::of(&opened, text);
     let evidence: BTreeMap<_, _> = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
     let now = clock::now().wall;
     let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), now.date_naive());
@@ -67,6 +70,10 @@ pub(super) fn run(args: &ReportArgs, text: &Text, language: &'static str) -> Res
         with_addresses: args.with_addresses,
     };
     let written = report::render(&report(reported, &derived), format, text);
+    for line in faults.lines(text) {
+        out::warning(&line);
+    }
+    faults.warn_unsealed(text);
     let Some(path) = &args.output else {
         out::line(written.trim_end());
         return Ok(ExitCode::SUCCESS);
@@ -80,8 +87,8 @@ pub(super) fn run(args: &ReportArgs, text: &Text, language: &'static str) -> Res
             path: path.clone(),
             bytes: written.len(),
             records: evidence.len(),
-            altered: opened.altered.len(),
             demonstration: opened.plan.demonstration,
+            faults,
         })?;
     }
     Ok(ExitCode::SUCCESS)

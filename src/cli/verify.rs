@@ -11,6 +11,7 @@ use crate::domain::text::{Text, fill};
 use crate::project::store;
 
 use super::out;
+use super::records::Faults;
 
 /// What is verified.
 #[derive(Debug, Args)]
@@ -27,48 +28,30 @@ pub(super) struct VerifyArgs {
 struct Shape {
     project: String,
     records: usize,
-    altered: Vec<AlteredShape>,
-    missing: Vec<String>,
+    #[serde(flatten)]
+    faults: Faults,
     ok: bool,
 }
 
-#[derive(Serialize)]
-struct AlteredShape {
-    file: String,
-    why: String,
-}
-
-/// Exit status 0 when every record is what its name says and every record that a note cites is there, else 1.
+/// Exit status 0 when every record is what its name says and every record that the plan knows is there, else 1. A run
+/// that was not sealed yet and a file that is no record are named and change nothing in that.
 pub(super) fn run(args: &VerifyArgs, text: &Text) -> Result<ExitCode, Failure> {
     let opened = store::read(&super::folder_of(&args.project))?;
-    let missing: Vec<String> = opened
-        .plan
-        .notes
-        .iter()
-        .filter_map(|note| note.on.as_ref())
-        .filter(|id| opened.evidence.iter().all(|sealed| sealed.id != **id))
-        .map(|id| id.0.clone())
-        .collect();
-    let ok = opened.altered.is_empty() && missing.is_empty();
+    let faults = Faults::of(&opened, text);
+    let ok = faults.none();
+    faults.warn_unsealed(text);
     if args.json {
-        let altered = opened
-            .altered
-            .iter()
-            .map(|altered| AlteredShape { file: altered.file.clone(), why: text.failure(&altered.failure).what })
-            .collect();
         let project = args.project.display().to_string();
-        out::json(&Shape { project, records: opened.evidence.len(), altered, missing, ok })?;
+        out::json(&Shape { project, records: opened.evidence.len(), faults, ok })?;
     } else {
-        for altered in &opened.altered {
-            out::line(&out::visible(&format!("{}  {}", altered.file, text.failure(&altered.failure).what)));
+        for line in faults.lines(text) {
+            out::line(&line);
         }
-        for id in &missing {
-            out::line(&fill(&text.cli.verify_missing, &[("id", id.clone())]));
-        }
+        let (altered, missing) = faults.counts();
         let counts = [
             ("records", opened.evidence.len().to_string()),
-            ("altered", opened.altered.len().to_string()),
-            ("missing", missing.len().to_string()),
+            ("altered", altered.to_string()),
+            ("missing", missing.to_string()),
         ];
         out::line(&fill(&text.cli.verify_total, &counts));
     }

@@ -59,6 +59,8 @@ pub enum FailureKind {
     ProjectUnreadable,
     /// `project.ron` is not valid: `line`, `column`, `cause`.
     ProjectMalformed,
+    /// `project.ron` is not UTF-8: `byte` and `line`, counted from 1.
+    ProjectNotUtf8,
     /// The file was written by a newer version: `found`, `known`.
     ProjectNewer,
     /// Another window holds the project: `holder`.
@@ -67,8 +69,10 @@ pub enum FailureKind {
     ProjectReadOnly,
     /// The folder chosen for saving holds another project.
     ProjectExists,
-    /// No candidate of the project has this name: `name`.
+    /// No candidate of the project has this name: `name`, `known`.
     CandidateUnknown,
+    /// The project has several candidates and none was named: `known`.
+    CandidateNeeded,
     /// The folder holds no project.
     NotAProject,
     /// Saving failed; the last good file stands.
@@ -123,6 +127,14 @@ pub enum FailureKind {
     TlsFailed,
     /// The endpoint answered with a status: `status`.
     EndpointStatus,
+    /// The endpoint answered with 401 or 403: `status`.
+    EndpointKeyRefused,
+    /// The endpoint answered with 404: `status`.
+    EndpointNotFound,
+    /// The endpoint answered with 429: `status`.
+    EndpointLimited,
+    /// The endpoint answered with 5xx: `status`.
+    EndpointFailing,
     /// A run ended without a completed request: `cause`.
     NothingCompleted,
     /// The environment variable with the API key is not set: `name`.

@@ -209,14 +209,25 @@ fn open(folder: &Path, mode: OpenMode) -> Result<store::Opened, Failure> {
 /// The project with the runs in it that were interrupted, sealed now. A run that cannot be kept stays a part file, to be
 /// found again.
 fn with_interrupted(folder: &Path, mut opened: store::Opened) -> store::Opened {
-    for (path, sealed) in part::seal_found(&folder.join(EVIDENCE_FOLDER)) {
-        if store::keep(folder, &sealed).is_ok() {
-            std::fs::remove_file(path).ok();
-            opened.interrupted.push(sealed.id.clone());
-            opened.evidence.push(sealed);
-        }
+    for (file, sealed) in take_up_interrupted(folder) {
+        opened.unsealed.retain(|other| *other != file);
+        opened.missing.retain(|other| *other != sealed.id);
+        opened.interrupted.push(sealed.id.clone());
+        opened.evidence.push(sealed);
     }
     opened
+}
+
+/// Seals the runs in a project that were interrupted, and keeps them: each record with the name its part file had.
+pub fn take_up_interrupted(folder: &Path) -> Vec<(String, Sealed)> {
+    let mut taken = Vec::new();
+    for (path, sealed) in part::seal_found(&folder.join(EVIDENCE_FOLDER)) {
+        if store::keep(folder, &sealed).is_ok() {
+            std::fs::remove_file(&path).ok();
+            taken.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), sealed));
+        }
+    }
+    taken
 }
 
 /// Forgets the unsaved plan, and the scratch folder around it when no record is in it.

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, TimeDelta};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::evidence::{Kind, Record, Sealed, Source, VERSION, Vantage};
@@ -16,6 +16,7 @@ use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::load::{
     ClientHealth, GpuSample, LoadPlan, LoadRecord, RequestRecord, RunEnd, StepRecord, TokenSource,
 };
+use crate::project::store;
 
 /// The longest line that is read back, bytes: one request of a million tokens fits.
 const MAX_LINE: u64 = 16 << 20;
@@ -195,10 +196,17 @@ impl Gathered {
         self.steps.iter().map(|step| step.requests.len()).sum()
     }
 
-    /// The record. A run without an end was interrupted at `otherwise_at`; requests that were sent and are not here are
-    /// lost samples.
+    /// The last moment of the run that was written down, s since its start.
+    fn last_secs(&self) -> f64 {
+        let steps = self.steps.iter().map(|step| step.end_secs.max(step.start_secs));
+        let samples = self.gpu_samples.iter().map(|sample| sample.at_secs);
+        steps.chain(samples).chain([self.client.wall_secs]).filter(|secs| secs.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// The record. A run without an end was interrupted, and is dated by the last moment that it wrote down itself: what
+    /// was done to its file later says nothing about it. Requests that were sent and are not here are lost samples.
     #[must_use]
-    pub fn record(mut self, otherwise_at: DateTime<FixedOffset>) -> Record {
+    pub fn record(mut self) -> Record {
         let n_requests = u32::try_from(self.n_requests()).unwrap_or(u32::MAX);
         let (ended, taken_at) = match self.end {
             Some(end) => end,
@@ -209,7 +217,13 @@ impl Gathered {
                     self.take(Line::StepEnd(step.end_secs));
                 }
                 self.client.lost += self.sent.saturating_sub(n_requests);
-                (RunEnd::Interrupted, otherwise_at)
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    reason = "float casts saturate, and a date too far away is left out"
+                )]
+                let ran = TimeDelta::milliseconds((self.last_secs() * 1e3) as i64);
+                let began_at = self.header.began_at;
+                (RunEnd::Interrupted, began_at.checked_add_signed(ran).unwrap_or(began_at))
             }
         };
         let Header { program, kind, candidate, host, vantage, brief_digest, plan, .. } = self.header;
@@ -268,6 +282,9 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         };
+        // Held until the run is sealed, so that nobody takes it for an interrupted one. Where the file system knows no
+        // locks it is only the project's own lock that keeps others away.
+        file.try_lock().ok();
         let mut writer = Self { file: BufWriter::new(file), path, is_dirty: false };
         writer.append(&Line::Run(Box::new(header.clone())))?;
         writer.sync()?;
@@ -322,11 +339,13 @@ impl Writer {
 
 /// Seals a part file that was found: of a run that was interrupted, or that ended and was not kept.
 ///
-/// `None` when it cannot be read or holds no run. A last line that was cut in the writing is left out.
+/// `None` when it cannot be read or holds no run, and while its writer still holds it. A last line that was cut in the writing is left out.
 #[must_use]
 pub fn seal_part(path: &Path) -> Option<Sealed> {
+    if store::is_written_now(path) {
+        return None;
+    }
     let file = File::open(path).ok()?;
-    let modified = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let mut reader = BufReader::new(file);
     let mut gathered: Option<Gathered> = None;
     while let Some(text) = next_line(&mut reader) {
@@ -338,8 +357,7 @@ pub fn seal_part(path: &Path) -> Option<Sealed> {
             (Err(_), Some(_)) => break,
         }
     }
-    let interrupted_at = DateTime::<chrono::Local>::from(modified).fixed_offset();
-    Sealed::seal(gathered?.record(interrupted_at)).ok()
+    Sealed::seal(gathered?.record()).ok()
 }
 
 /// Removes the part file of a run whose record is kept.

@@ -39,6 +39,12 @@ pub struct Opened {
     pub evidence: Vec<Sealed>,
     /// Records that do not count: altered or unreadable.
     pub altered: Vec<Altered>,
+    /// Names in the evidence folder that are no record's and no run's: somebody's own files. They harm nothing.
+    pub strays: Vec<String>,
+    /// Records that were there when the plan was saved, or that the plan cites, and whose files are gone.
+    pub missing: Vec<EvidenceId>,
+    /// Part files of runs that ended without being sealed, and that nobody writes now.
+    pub unsealed: Vec<String>,
     /// An unsaved plan that differs was found beside the project: offered as recovery.
     pub recovered: Option<Plan>,
     /// Runs that were interrupted and sealed now.
@@ -72,6 +78,8 @@ struct PlanFileOut<'a> {
     version: u32,
     revision: u64,
     plan: &'a Plan,
+    #[serde(skip_serializing_if = "<[EvidenceId]>::is_empty")]
+    records: &'a [EvidenceId],
 }
 
 /// `project.ron` as it is read.
@@ -83,6 +91,16 @@ struct PlanFile {
     #[serde(default)]
     revision: u64,
     plan: Plan,
+    #[allow(dead_code, reason = "read apart, through `RecordsOnly`; named here so that it is known")]
+    #[serde(default)]
+    records: Vec<EvidenceId>,
+}
+
+/// The records that a plan file knows of, whatever else is in it.
+#[derive(Deserialize)]
+struct RecordsOnly {
+    #[serde(default)]
+    records: Vec<EvidenceId>,
 }
 
 /// The one field that is read of a file of any version.
@@ -118,14 +136,18 @@ pub fn read(folder: &Path) -> Result<Opened, Failure> {
         return Err(Failure::new(FailureKind::NotAProject).at(folder.display()));
     }
     let (plan, revision) = read_plan(&path)?;
-    let (evidence, altered) = read_evidence(folder)?;
+    let found = read_evidence(folder)?;
+    let missing = missing(&plan, &listed_records(&path), &found);
     let recovered = read_autosave(folder).map(|(unsaved, _)| unsaved).filter(|unsaved| *unsaved != plan);
     Ok(Opened {
         folder: folder.to_path_buf(),
         plan,
         revision,
-        evidence,
-        altered,
+        evidence: found.evidence,
+        altered: found.altered,
+        strays: found.strays,
+        missing,
+        unsealed: found.unsealed,
         recovered,
         interrupted: Vec::new(),
         read_only: None,
@@ -150,13 +172,16 @@ pub fn read_plan_of(folder: &Path) -> Result<Plan, Failure> {
 /// As [`read`].
 pub fn read_unsaved(folder: &Path) -> Result<Opened, Failure> {
     let (plan, revision) = read_plan(&folder.join(AUTOSAVE_FILE))?;
-    let (evidence, altered) = read_evidence(folder)?;
+    let found = read_evidence(folder)?;
     Ok(Opened {
         folder: folder.to_path_buf(),
+        missing: missing(&plan, &[], &found),
         plan,
         revision,
-        evidence,
-        altered,
+        evidence: found.evidence,
+        altered: found.altered,
+        strays: found.strays,
+        unsealed: found.unsealed,
         recovered: None,
         interrupted: Vec::new(),
         read_only: None,
@@ -170,7 +195,7 @@ fn read_plan(path: &Path) -> Result<(Plan, u64), Failure> {
         Failure::new(FailureKind::ProjectUnreadable).because(cause.to_string()).at(path.display())
     };
     let bytes = read_capped(path, PLAN_CAP).map_err(|error| unreadable(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error).at(path.display()))?;
     parse_plan(&text).map_err(|failure| failure.at(path.display()))
 }
 
@@ -190,6 +215,14 @@ pub fn parse_plan(text: &str) -> Result<(Plan, u64), Failure> {
     Ok((file.plan, file.revision))
 }
 
+/// Where a text stops being UTF-8, counted from 1.
+fn not_utf8(error: &std::string::FromUtf8Error) -> Failure {
+    let valid = error.utf8_error().valid_up_to();
+    let before = error.as_bytes().get(..valid).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    Failure::new(FailureKind::ProjectNotUtf8).with("byte", valid + 1).with("line", line)
+}
+
 /// A RON error with its place and the line it stands on.
 fn malformed(error: &ron::error::SpannedError, text: &str) -> Failure {
     let at = error.span.start;
@@ -202,44 +235,118 @@ fn malformed(error: &ron::error::SpannedError, text: &str) -> Failure {
 }
 
 /// The text of a plan file.
-fn plan_text(plan: &Plan, revision: u64) -> Result<String, ron::Error> {
+fn plan_text(plan: &Plan, revision: u64, records: &[EvidenceId]) -> Result<String, ron::Error> {
     let mut text = ron::ser::to_string_pretty(
-        &PlanFileOut { version: VERSION, revision, plan },
+        &PlanFileOut { version: VERSION, revision, plan, records },
         ron::ser::PrettyConfig::new().struct_names(false),
     )?;
     text.push('\n');
     Ok(text)
 }
 
+/// What stands in a folder of evidence.
+#[derive(Default)]
+struct Found {
+    evidence: Vec<Sealed>,
+    altered: Vec<Altered>,
+    strays: Vec<String>,
+    unsealed: Vec<String>,
+}
+
+/// What a name in a folder of evidence is.
+enum Named {
+    Record,
+    Part,
+    /// Written aside by us, or hidden by somebody.
+    Hidden,
+    Stray,
+}
+
+fn named(name: &str) -> Named {
+    match name.rsplit_once('.') {
+        _ if name.starts_with('.') => Named::Hidden,
+        Some((stem, "ron")) if stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit()) => Named::Record,
+        Some((_, "part")) => Named::Part,
+        _ => Named::Stray,
+    }
+}
+
+/// Records that are known and not there: those listed at the last save, and those that the plan cites.
+fn missing(plan: &Plan, listed: &[EvidenceId], found: &Found) -> Vec<EvidenceId> {
+    let there = |id: &EvidenceId| {
+        found.evidence.iter().any(|sealed| sealed.id == *id)
+            || found.altered.iter().any(|altered| altered.file.strip_suffix(".ron") == Some(id.0.as_str()))
+            || found.unsealed.iter().any(|file| file.strip_suffix(".part") == Some(id.0.as_str()))
+    };
+    let cited = plan.notes.iter().filter_map(|note| note.on.as_ref());
+    let known: std::collections::BTreeSet<&EvidenceId> = listed.iter().chain(cited).collect();
+    known.into_iter().filter(|id| !there(id)).cloned().collect()
+}
+
+/// The records that the plan file knows of; none when it cannot be read, which is told elsewhere.
+fn listed_records(path: &Path) -> Vec<EvidenceId> {
+    read_capped(path, PLAN_CAP)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .and_then(|text| ron::from_str::<RecordsOnly>(&text).ok())
+        .map(|file| file.records)
+        .unwrap_or_default()
+}
+
+/// The records that a plan file in this folder is to know of: those that it knew, and those that are there. One that is
+/// gone stays listed, so that its loss is told as long as nobody takes it out.
+fn known_records(folder: &Path) -> Vec<EvidenceId> {
+    let mut known: std::collections::BTreeSet<EvidenceId> =
+        listed_records(&folder.join(PLAN_FILE)).into_iter().collect();
+    for entry in fs::read_dir(folder.join(EVIDENCE_FOLDER)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if let (Named::Record, Some(stem)) = (named(&name), name.strip_suffix(".ron")) {
+            known.insert(EvidenceId(stem.to_ascii_lowercase()));
+        }
+    }
+    known.into_iter().collect()
+}
+
+/// Whether a part file is being written now: its writer holds a lock on it.
+#[must_use]
+pub fn is_written_now(part: &Path) -> bool {
+    // A file that is gone or cannot be opened is written by nobody that could be told.
+    File::open(part).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Reads every record; those that are not what their name says are listed apart.
-fn read_evidence(folder: &Path) -> Result<(Vec<Sealed>, Vec<Altered>), Failure> {
+fn read_evidence(folder: &Path) -> Result<Found, Failure> {
     let folder = folder.join(EVIDENCE_FOLDER);
     let unreadable =
         |error: io::Error| Failure::new(FailureKind::ProjectUnreadable).because(error).at(folder.display());
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
         Err(error) => return Err(unreadable(error)),
     };
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|extension| extension == "ron") {
-            paths.push(path);
-        }
+        paths.push(path);
     }
     paths.sort();
-    let (mut evidence, mut altered) = (Vec::with_capacity(paths.len()), Vec::new());
+    let mut found = Found { evidence: Vec::with_capacity(paths.len()), ..Found::default() };
     for path in paths {
-        match read_record(&path) {
-            Ok(sealed) => evidence.push(sealed),
-            Err(failure) => altered.push(Altered {
-                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                failure: failure.at(path.display()),
-            }),
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match named(&file) {
+            Named::Record => match read_record(&path) {
+                Ok(sealed) => found.evidence.push(sealed),
+                Err(failure) => found.altered.push(Altered { file, failure: failure.at(path.display()) }),
+            },
+            // A part whose record is kept is only waste, and one that is written now is no interrupted run.
+            Named::Part if path.with_extension("ron").exists() || is_written_now(&path) => {}
+            Named::Part => found.unsealed.push(file),
+            Named::Stray => found.strays.push(file),
+            Named::Hidden => {}
         }
     }
-    Ok((evidence, altered))
+    Ok(found)
 }
 
 /// Reads one record and holds its bytes against its name.
@@ -299,7 +406,51 @@ fn holder_line() -> String {
 /// # Errors
 /// `SaveFailed`.
 pub fn save_plan(folder: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
-    write_plan(&folder.join(PLAN_FILE), plan, revision)
+    write_plan(&folder.join(PLAN_FILE), plan, revision, &known_records(folder))
+}
+
+/// Writes into the plan file which records are there now, and changes nothing else in it: neither its revision nor how
+/// somebody wrote it. For records that come without a save.
+///
+/// # Errors
+/// `SaveFailed`; `ProjectLocked` when a window holds the project, which lists them itself at its next save.
+pub fn list_records(folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(PLAN_FILE);
+    let records = known_records(folder);
+    if records == listed_records(&path) {
+        return Ok(());
+    }
+    let failed =
+        |cause: &dyn ToString| Failure::new(FailureKind::SaveFailed).because(cause.to_string()).at(path.display());
+    let _lock = lock(folder)?;
+    let bytes = read_capped(&path, PLAN_CAP).map_err(|error| failed(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| failed(&error))?;
+    let before = parse_plan(&text)?;
+    // A file in which the list could not be put without changing what it says is left as it is.
+    match with_records(&text, &records) {
+        Some(listed) if parse_plan(&listed).ok() == Some(before) => {
+            write_atomic(&path, listed.as_bytes()).map_err(|error| failed(&error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The text of a plan file with this list of records in place of its own, or at its end.
+fn with_records(text: &str, records: &[EvidenceId]) -> Option<String> {
+    let lines: String = records.iter().map(|id| format!("        \"{}\",\n", id.0)).collect();
+    let list = format!("records: [\n{lines}    ]");
+    let had = ron::from_str::<RecordsOnly>(text).ok()?.records;
+    let listed = if let (Some(start), false) = (text.rfind("records: ["), had.is_empty()) {
+        let (before, from) = text.split_at(start);
+        let (_, after) = from.split_once(']')?;
+        format!("{before}{list}{after}")
+    } else {
+        let (body, after) = text.rsplit_once(')')?;
+        let body = body.trim_end();
+        let comma = if body.ends_with(',') { "" } else { "," };
+        format!("{body}{comma}\n    {list},\n){after}")
+    };
+    (ron::from_str::<RecordsOnly>(&listed).ok()?.records == records).then_some(listed)
 }
 
 /// Puts the unsaved plan beside the project, atomically.
@@ -307,13 +458,13 @@ pub fn save_plan(folder: &Path, plan: &Plan, revision: u64) -> Result<(), Failur
 /// # Errors
 /// `SaveFailed`.
 pub fn autosave_plan(folder: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
-    write_plan(&folder.join(AUTOSAVE_FILE), plan, revision)
+    write_plan(&folder.join(AUTOSAVE_FILE), plan, revision, &[])
 }
 
-fn write_plan(path: &Path, plan: &Plan, revision: u64) -> Result<(), Failure> {
+fn write_plan(path: &Path, plan: &Plan, revision: u64, records: &[EvidenceId]) -> Result<(), Failure> {
     let failed =
         |cause: &dyn ToString| Failure::new(FailureKind::SaveFailed).because(cause.to_string()).at(path.display());
-    let text = plan_text(plan, revision).map_err(|error| failed(&error))?;
+    let text = plan_text(plan, revision, records).map_err(|error| failed(&error))?;
     write_atomic(path, text.as_bytes()).map_err(|error| failed(&error))
 }
 

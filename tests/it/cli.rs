@@ -81,8 +81,8 @@ fn an_unreadable_project_is_told_in_the_chosen_language_with_its_place() {
     let path = temp.path().to_str().unwrap();
     let (code, _, err) = told(&leasebench(temp.path(), &["verify", path, "--lang", "zh-Hans"]).output().unwrap());
     assert_eq!(code, 2);
-    assert!(err.starts_with("无法读取项目：第 2 行第 14 列：Expected string\n"), "{err}");
-    assert!(err.contains(&format!("at: {path}/project.ron\n  |  plan: (name: 3))\n")), "{err}");
+    assert!(err.starts_with("无法读取项目：第 2 行第 14 列：“Expected string”\n提示："), "{err}");
+    assert!(err.contains(&format!("位置：{path}/project.ron\n  |  plan: (name: 3))\n")), "{err}");
 }
 
 #[test]
@@ -171,4 +171,157 @@ fn check_passes_only_when_every_criterion_passes_or_is_waived() {
     assert_eq!(code, 0);
     assert!(out.starts_with("A  Waived\nPass "), "{out}");
     assert!(out.contains("waived by M until 9999-12-31: later"), "{out}");
+}
+
+/// A leftover of a run that began at 10:00 and wrote down 7.5 s of itself before its program went away.
+fn leave_part(folder: &Path) -> std::path::PathBuf {
+    let evidence = folder.join("evidence");
+    fs::create_dir_all(&evidence).unwrap();
+    let path = evidence.join("load-20261203-100000-1.part");
+    let header = concat!(
+        "Run((program:\"leasebench 0.1.0\",kind:Real,candidate:Some(\"c1\"),host:None,vantage:ThisComputer,",
+        "brief_digest:None,began_at:\"2026-12-03T10:00:00+08:00\",plan:(base_url:\"http://127.0.0.1:9\",model:\"m\",",
+        "api:Chat,prompts:Synthetic(input_tokens:8,output_tokens:8),arrivals:Concurrency,",
+        "stages:[(level:1.0,until:Secs(600.0))],warmup_requests:0,",
+        "timeouts:(connect_secs:1.0,first_byte_secs:1.0,gap_secs:1.0,total_secs:1.0),",
+        "validity:(lateness_p99_ms:5.0,loop_lag_p99_ms:5.0,cpu_share:0.7),slo:(),acceptance:AnyComplete,seed:1,",
+        "api_key_env:None)))\n",
+        "Step(level:1.0,start_secs:7.5,asked:None)\n",
+    );
+    fs::write(&path, header).unwrap();
+    path
+}
+
+#[test]
+fn an_interrupted_run_is_named_by_verbs_that_read_and_sealed_by_those_that_write() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = project(temp.path());
+    let part = leave_part(Path::new(&project));
+    let name = part.file_name().unwrap().to_str().unwrap();
+    for (args, code) in [(&["check", &project][..], 1), (&["verify", &project], 0), (&["report", &project], 0)] {
+        let (found, _, err) = told(&leasebench(temp.path(), args).output().unwrap());
+        assert_eq!(found, code, "{args:?}: {err}");
+        assert!(err.starts_with(&format!("{name}: an interrupted run that is not sealed yet")), "{args:?}: {err}");
+    }
+    let (_, out, _) = told(&leasebench(temp.path(), &["verify", &project, "--json"]).output().unwrap());
+    let shape: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&shape["unsealed"], &shape["ok"]), (&serde_json::json!([name]), &true.into()));
+    assert!(part.exists(), "a verb that reads changes nothing");
+
+    // While its writer holds it, it is no interrupted run.
+    let writer = fs::File::open(&part).unwrap();
+    writer.try_lock().unwrap();
+    let (_, _, err) = told(&leasebench(temp.path(), &["verify", &project]).output().unwrap());
+    assert_eq!(err, "");
+    drop(writer);
+
+    let args = ["probe", "--host", "local", "--probes", "os", "--project", &project];
+    let (code, _, err) = told(&leasebench(temp.path(), &args).output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    assert!(err.starts_with(&format!("{name}: an interrupted run of 2026-12-03 10:00 +08:00 was sealed")), "{err}");
+    assert!(!part.exists());
+    let opened = store::read(Path::new(&project)).unwrap();
+    let run = opened.evidence.iter().find(|sealed| sealed.record.load.is_some()).unwrap();
+    let at = chrono::DateTime::parse_from_rfc3339("2026-12-03T10:00:07.500+08:00").unwrap();
+    assert_eq!(run.record.taken_at, at, "what it wrote down dates it, not its file");
+}
+
+#[test]
+fn check_names_what_is_altered_and_a_stray_file_is_no_record() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = project(temp.path());
+    let folder = Path::new(&project);
+    let sealed = record("good");
+    store::keep(folder, &sealed).unwrap();
+    fs::write(folder.join("evidence/notes.ron"), "()").unwrap();
+    let (code, out, _) = told(&leasebench(temp.path(), &["verify", &project]).output().unwrap());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("notes.ron  not a record: its name is no id"), "{out}");
+    assert!(out.ends_with("1 records match their id, 0 altered, 0 missing\n"), "{out}");
+
+    fs::write(folder.join("evidence").join(format!("{}.ron", sealed.id.0)), "()").unwrap();
+    let (_, out, _) = told(&leasebench(temp.path(), &["check", &project]).output().unwrap());
+    assert!(out.contains(&format!("{}.ron  The evidence record is not what its name says", sealed.id.0)), "{out}");
+    let (_, out, _) = told(&leasebench(temp.path(), &["check", &project, "--json"]).output().unwrap());
+    let shape: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(shape["altered"][0]["file"], format!("{}.ron", sealed.id.0));
+    assert_eq!(shape["strays"], serde_json::json!(["notes.ron"]));
+}
+
+#[test]
+fn a_record_that_is_gone_is_named_as_missing() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = project(temp.path());
+    let folder = Path::new(&project);
+    // A comment of somebody's stays when a verb lists its records.
+    fs::write(folder.join("project.ron"), format!("// mine\n{PROJECT}\n")).unwrap();
+    let args = ["probe", "--host", "local", "--probes", "os,memory", "--project", &project];
+    assert_eq!(told(&leasebench(temp.path(), &args).output().unwrap()).0, 0);
+    assert!(fs::read_to_string(folder.join("project.ron")).unwrap().starts_with("// mine\n(version: 1, revision: 3,"));
+    let ids: Vec<_> = store::read(folder).unwrap().evidence.into_iter().map(|sealed| sealed.id).collect();
+    assert_eq!(ids.len(), 2);
+
+    let gone = folder.join("evidence").join(format!("{}.ron", ids[0].0));
+    let bytes = fs::read(&gone).unwrap();
+    fs::remove_file(&gone).unwrap();
+    let verify = |code: i32| {
+        let (found, out, err) = told(&leasebench(temp.path(), &["verify", &project]).output().unwrap());
+        assert_eq!(found, code, "{out}{err}");
+        out
+    };
+    let want = format!(
+        "{}  gone: the project knows this record, and its file is not in the folder\n1 records match their id, 0 altered, \
+         1 missing\n",
+        ids[0].0
+    );
+    assert_eq!(verify(1), want);
+    // Neither a save nor another record makes the loss forgotten.
+    let opened = store::read(folder).unwrap();
+    assert_eq!(opened.missing, [ids[0].clone()]);
+    store::save_plan(folder, &opened.plan, opened.revision + 1).unwrap();
+    assert_eq!(verify(1), want);
+    store::keep(folder, &record("another")).unwrap();
+    store::list_records(folder).unwrap();
+    assert!(verify(1).ends_with("2 records match their id, 0 altered, 1 missing\n"));
+    fs::write(&gone, bytes).unwrap();
+    assert_eq!(verify(0), "3 records match their id, 0 altered, 0 missing\n");
+    assert_eq!(store::read(folder).unwrap().plan, opened.plan);
+}
+
+#[test]
+fn a_run_must_belong_to_a_candidate_where_there_are_several() {
+    let temp = tempfile::tempdir().unwrap();
+    let project = project(temp.path());
+    let args = ["load", "--url", "http://127.0.0.1:9", "--model", "m", "--concurrency", "1", "--requests", "1"];
+    let run = |more: &[&str]| {
+        let mut args = args.to_vec();
+        args.extend(["--project", &project]);
+        args.extend(more);
+        told(&leasebench(temp.path(), &args).output().unwrap())
+    };
+    let (code, out, err) = run(&[]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.starts_with("The project has several candidates, and the run must belong to one: A, B\n"), "{err}");
+    let (code, _, err) = run(&["--candidate", "Z"]);
+    assert!(code == 2 && err.contains("no candidate \"Z\"") && err.contains("A, B"), "{err}");
+    let plan = Path::new(&project).join("project.ron");
+    let only = fs::read_to_string(&plan).unwrap().replace(r#", (id: "c2", series: 1, name: "B")"#, "");
+    fs::write(&plan, only).unwrap();
+    let (code, _, err) = run(&[]);
+    assert_eq!(code, 1, "nothing listens there");
+    assert!(err.starts_with("The run is kept for \"A\", the only candidate\n"), "{err}");
+    let kept = store::read(Path::new(&project)).unwrap().evidence;
+    assert_eq!(kept[0].record.candidate.as_ref().unwrap().as_str(), "c1");
+}
+
+#[test]
+fn a_project_that_is_not_utf8_says_at_which_byte() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("project.ron"), b"(version: 1,\n plan: (name: \"\xff\"))").unwrap();
+    let (code, _, err) = told(&leasebench(temp.path(), &["check", temp.path().to_str().unwrap()]).output().unwrap());
+    assert_eq!(code, 2);
+    assert!(
+        err.starts_with("Could not read the project: byte 29, on line 2, is not UTF-8\nhint: save the file as UTF-8"),
+        "{err}"
+    );
 }

@@ -3,6 +3,8 @@
 words! {
     /// Words used in many places.
     CommonText {
+        failure_hint,
+        failure_at,
         title,
         pass,
         fail,

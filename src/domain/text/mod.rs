@@ -179,7 +179,8 @@ impl Text {
             .failures
             .get(&failure.kind)
             .map_or((String::new(), String::new()), |words| (fill(&words.what, &values), fill(&words.hint, &values)));
-        ShownFailure { what, hint, at: failure.at.clone() }
+        let labels = (self.common.failure_hint.clone(), self.common.failure_at.clone());
+        ShownFailure { what, hint, at: failure.at.clone(), labels }
     }
 
     /// Why a value does not exist, in words.
@@ -226,17 +227,19 @@ pub struct ShownFailure {
     pub hint: String,
     /// The place, or `None`.
     pub at: Option<String>,
+    /// What stands around the hint and the place on a line of their own.
+    labels: (String, String),
 }
 
 impl std::fmt::Display for ShownFailure {
-    /// As on the command line: the headline, `hint:` on its own line, the place last.
+    /// As on the command line: the headline, the hint on its own line, the place last.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.what)?;
         if !self.hint.is_empty() {
-            write!(f, "\nhint: {}", self.hint)?;
+            write!(f, "\n{}", fill(&self.labels.0, &[("hint", self.hint.clone())]))?;
         }
         if let Some(at) = &self.at {
-            write!(f, "\nat: {at}")?;
+            write!(f, "\n{}", fill(&self.labels.1, &[("at", at.clone())]))?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ words! {
         demonstration,
         demonstration_why,
         read_only,
+        missing_records,
         altered_records,
         go_to,
         undo,

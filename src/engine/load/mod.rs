@@ -181,7 +181,7 @@ fn measure(
 fn seal(ctx: &JobCtx, mut kept: Kept, ended: RunEnd) -> Result<Outcome, Failure> {
     let at = clock::now().wall;
     kept.add(keeper::last_line(&kept, ended, at));
-    let sealed = Sealed::seal(kept.gathered.record(at)).map_err(internal)?;
+    let sealed = Sealed::seal(kept.gathered.record()).map_err(internal)?;
     if let Some(part) = &kept.part {
         // Under its old name it would be sealed again, to the same record: nothing is lost.
         part.rename_after(&sealed).ok();

@@ -174,6 +174,9 @@ pub(super) fn banners(ui: &mut Ui, state: &State, text: &Text) {
     if !project.altered.is_empty() {
         banner(ui, Mark::Fail, &fill(&text.shell.altered_records, &[("n", project.altered.len().to_string())]));
     }
+    if !project.missing.is_empty() {
+        banner(ui, Mark::Fail, &fill(&text.shell.missing_records, &[("n", project.missing.len().to_string())]));
+    }
 }
 
 fn banner(ui: &mut Ui, mark: Mark, words: &str) {

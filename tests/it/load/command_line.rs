@@ -248,6 +248,33 @@ fn an_endpoint_that_is_not_there_is_said_and_counted() {
 }
 
 #[test]
+fn each_family_of_status_has_its_own_hint_and_is_said_once() {
+    let server = Practice::start(&["--ttft-ms", "1", "--gap-ms", "1"]);
+    for (mode, what, hint) in [
+        ("status-503", "The server is overloaded or failing: status 503\n", "hint: look at the server's log"),
+        (
+            "status-429",
+            "The endpoint limits how much may be asked: status 429\n",
+            "hint: wait as long as its Retry-After",
+        ),
+    ] {
+        let output = load(&server.mode(mode), &["--concurrency", "1", "--requests", "2"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.starts_with(what) && stderr.contains(hint), "{stderr}");
+        assert!(!stderr.contains("status_"), "{stderr}");
+    }
+    for (status, what) in
+        [(401, "API key"), (403, "API key"), (404, "model or the path"), (500, "overloaded or failing")]
+    {
+        let url = super::scripted::status(status);
+        let output = load(&url, &["--concurrency", "1", "--requests", "1"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let first = stderr.lines().next().unwrap_or_default();
+        assert!(first.contains(what) && first.ends_with(&format!("status {status}")), "{stderr}");
+    }
+}
+
+#[test]
 fn the_figures_are_printed_for_people_too() {
     let server = Practice::start(&["--ttft-ms", "1", "--gap-ms", "1", "--mode", "merged"]);
     let output = std::process::Command::new(super::PROGRAM)

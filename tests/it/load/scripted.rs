@@ -58,6 +58,15 @@ fn whole(status: &str, content_type: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
+/// A server that answers everything with this status and a sentence.
+pub fn status(code: u16) -> String {
+    serve(move |stream, _request| {
+        let body = "{\"error\":{\"message\":\"not today\"}}";
+        stream.write_all(whole(&format!("{code} X"), "application/json", body).as_bytes()).is_ok()
+    })
+    .0
+}
+
 const STREAM: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n\
     data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n\
     data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n\
