@@ -142,6 +142,8 @@ pub enum AbsentKind {
     TimedOut,
     /// The command could not be run at all.
     NotRun,
+    /// The host was not reached, or did not let us in.
+    NoConnection,
     /// There is text, and it is not what the parser knows.
     Unreadable,
 }
@@ -180,6 +182,7 @@ impl fmt::Display for Absent {
             AbsentKind::CutShort => write!(f, "the output was cut short: {detail}"),
             AbsentKind::TimedOut => write!(f, "the command ran past its deadline: {detail}"),
             AbsentKind::NotRun => write!(f, "the command could not be run: {detail}"),
+            AbsentKind::NoConnection => write!(f, "no connection to the host: {detail}"),
             AbsentKind::Unreadable => write!(f, "the output is not what the parser knows: {detail}"),
         }
     }

@@ -113,15 +113,26 @@ impl HostSeen {
     /// The newest answer to each question, newest first.
     #[must_use]
     pub fn latest(&self, reading: Reading) -> Vec<&Kept> {
-        let has_real = self.records.iter().any(|kept| kept.record.kind == Kind::Real);
+        let has_real = self.records.iter().any(|kept| kept.record.kind == Kind::Real && !is_connection(kept));
         let real_only = reading == Reading::RealOnly || has_real;
         let mut asked = BTreeSet::new();
         self.records
             .iter()
+            .enumerate()
+            // A failed connection is news until the host answers again.
+            .filter(|(idx, kept)| *idx == 0 || !is_connection(kept))
+            .map(|(_, kept)| kept)
             .filter(|kept| !real_only || kept.record.kind == Kind::Real)
             .filter(|kept| asked.insert(probe_id(&kept.record)))
             .collect()
     }
+}
+
+/// Id in a record of an attempt to connect that failed; no probe has it.
+pub const CONNECTION: &str = "connection";
+
+fn is_connection(kept: &Kept) -> bool {
+    probe_id(&kept.record) == Some(CONNECTION)
 }
 
 /// Values of each of [`IDENTITY`] on the machine and its GPUs, sorted; empty where the answer has none.
@@ -336,4 +347,28 @@ pub fn group(
 
 fn newest_first(records: &mut [Kept]) {
     records.sort_by(|a, b| b.record.taken_at.cmp(&a.record.taken_at).then_with(|| b.id.cmp(&a.id)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::facts::AbsentKind;
+    use crate::domain::fixture;
+
+    #[test]
+    fn a_failed_connection_is_shown_until_the_host_answers_and_never_hides_a_replay() {
+        let failed = || fixture::unread("e2", CONNECTION, 2, AbsentKind::NoConnection, "host unreachable");
+        let gpu = |id, minute| fixture::answer(id, "gpu_list", minute, &["gpu:0 name NVIDIA L40S"]);
+        let replay = |id, minute| fixture::kept_as(gpu(id, minute), Kind::Replay);
+        for (name, records, reading, want) in [
+            ("down", vec![gpu("e1", 1), failed()], Reading::Best, vec!["connection", "gpu_list"]),
+            ("back", vec![gpu("e1", 1), failed(), gpu("e3", 3)], Reading::Best, vec!["gpu_list"]),
+            ("a replay stays", vec![replay("e1", 1), failed()], Reading::Best, vec!["connection", "gpu_list"]),
+            ("real alone", vec![replay("e1", 1), failed()], Reading::RealOnly, vec!["connection"]),
+        ] {
+            let host = fixture::host(records);
+            let ids: Vec<_> = host.latest(reading).iter().filter_map(|kept| probe_id(&kept.record)).collect();
+            assert_eq!(ids, want, "{name}");
+        }
+    }
 }

@@ -7,6 +7,8 @@ use crate::domain::evidence::{Captured, CommandEnd, PROGRAM, Record, Sealed, Sou
 use crate::domain::facts::AbsentKind;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::host::{Host, Reach};
+#[cfg(feature = "desktop")]
+use crate::domain::seen::CONNECTION;
 use crate::probe::{self, Parsed, Probe, Reading};
 use crate::project::store;
 
@@ -66,7 +68,7 @@ fn over_ssh(
     let session = match connect(&ctx.ssh, host, target, &person) {
         Ok(session) => session,
         Err(Stop::Cancelled) => return Outcome::Cancelled,
-        Err(Stop::Failed(failure)) => return Outcome::Failed(failure),
+        Err(Stop::Failed(failure)) => return Outcome::Failed(not_connected(ctx, stamp, failure)),
     };
     ctx.emit_blocking(What::Connected {
         host: host.id.clone(),
@@ -83,6 +85,34 @@ fn over_ssh(
         Outcome::Failed(_) => {}
     }
     outcome
+}
+
+/// Keeps the failed attempt as a record where the host had a part in it: that it did not answer, or answered as
+/// another, is evidence too. A record that cannot be sealed is the worse failure of the two.
+#[cfg(feature = "desktop")]
+fn not_connected(ctx: &JobCtx, stamp: &Stamp, failure: Failure) -> Failure {
+    use FailureKind::{ConnectionLost, HandshakeFailed, HostKeyChanged, HostKeyRevoked, HostUnreachable, LoginRefused};
+    if !matches!(
+        failure.kind,
+        HostUnreachable | HandshakeFailed | HostKeyChanged | HostKeyRevoked | LoginRefused | ConnectionLost
+    ) {
+        return failure;
+    }
+    let reading = Reading { absent: Some(why_not_connected(&failure)), ..Reading::default() };
+    let source = Source::Probe { id: CONNECTION.to_owned(), parser: 1 };
+    match seal(ctx, stamp, source, None, reading, clock::now().wall, String::new()) {
+        Ok(()) => failure,
+        Err(worse) => worse,
+    }
+}
+
+/// The failure's kind and the error below it, without the address: a record is passed on, an address is not.
+#[cfg(feature = "desktop")]
+fn why_not_connected(failure: &Failure) -> crate::domain::facts::Absent {
+    let kind = ron::to_string(&failure.kind).unwrap_or_default().replace('_', " ");
+    let cause = failure.values.iter().find(|(name, _)| *name == "cause").map(|(_, cause)| cause.as_str());
+    let detail = cause.map_or_else(|| kind.clone(), |cause| format!("{kind}: {cause}"));
+    crate::domain::facts::Absent::new(AbsentKind::NoConnection, detail)
 }
 
 #[cfg(not(feature = "desktop"))]

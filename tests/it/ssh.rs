@@ -497,14 +497,22 @@ fn hosts_that_cannot_be_reached() {
         reach: Reach::Ssh(SshTarget { address: address.into(), port, ..SshTarget::default() }),
         ..auto()
     };
-    for (host, want) in [
-        (at("127.0.0.1", Some(free)), FailureKind::HostUnreachable),
-        (at("no-such-host.invalid", None), FailureKind::HostUnreachable),
-        (at("-oProxyCommand=id", None), FailureKind::HostNameRefused),
-        (Host { reach: Reach::Pasted, ..auto() }, FailureKind::NotSupportedHere),
+    for (host, want, kept) in [
+        (at("127.0.0.1", Some(free)), FailureKind::HostUnreachable, 1),
+        (at("no-such-host.invalid", None), FailureKind::HostUnreachable, 1),
+        (at("-oProxyCommand=id", None), FailureKind::HostNameRefused, 0),
+        (Host { reach: Reach::Pasted, ..auto() }, FailureKind::NotSupportedHere, 0),
     ] {
         let done = probe(&Setup::default(), host, &["gpu_list"]);
         assert_eq!(done.failure().kind, want);
+        // A host that did not answer is evidence too, without its address.
+        let connection = Source::Probe { id: "connection".into(), parser: 1 };
+        assert_eq!(done.records.iter().filter(|record| record.source == connection).count(), kept);
+        for record in &done.records {
+            let absent = record.absent.as_ref().unwrap();
+            assert_eq!(absent.kind, AbsentKind::NoConnection);
+            assert!(absent.detail.starts_with("host unreachable: ") && !absent.detail.contains("127.0.0.1"));
+        }
         for language in Language::ALL {
             let shown = Text::of(language).failure(done.failure()).to_string();
             assert!(!shown.contains('{') && shown.lines().count() >= 2, "{shown}");
