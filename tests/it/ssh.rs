@@ -627,6 +627,26 @@ async fn a_tunnel_carries_bytes_to_a_port_of_the_host() {
     assert_eq!(refused.kind, FailureKind::LoginRefused);
 }
 
+#[tokio::test]
+async fn a_tunnel_goes_through_the_jump_host_too() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let sshd = Sshd::start();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let remote = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            stream.write_all(b"there").await.ok();
+        }
+    });
+    let setup = sshd.setup(&sshd.known_hosts(), "Host gpu-a\n  ProxyJump jump");
+    let gpu = auto();
+    let tunnel = Tunnel::open(&setup, &CancellationToken::new(), &gpu, &target(&gpu), remote).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", tunnel.local_port())).await.unwrap();
+    let mut back = [0; 5];
+    stream.read_exact(&mut back).await.unwrap();
+    assert_eq!(&back, b"there");
+}
+
 #[test]
 fn gpus_are_sampled_until_cancelled() {
     let sshd = Sshd::start();
