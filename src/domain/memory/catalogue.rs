@@ -9,7 +9,9 @@ use super::facts::{BadFact, ModelFacts};
 
 const MODELS: &str = include_str!("../../../assets/memory/models.csv");
 const MORE: &str = include_str!("../../../assets/memory/models-more.csv");
+const FAMILIES: &str = include_str!("../../../assets/memory/models-families.csv");
 const ALIASES: &str = include_str!("../../../assets/memory/aliases.csv");
+const FAMILY_ALIASES: &str = include_str!("../../../assets/memory/aliases-families.csv");
 
 /// The most rows a catalogue is read to.
 const MAX_ROWS: usize = 100_000;
@@ -42,10 +44,11 @@ impl Catalogue {
         static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
             // The tests hold both tables, so nothing is lost here.
             let mut catalogue = Catalogue::parse(MODELS).unwrap_or_default();
-            for facts in Catalogue::parse(MORE).unwrap_or_default().rows {
+            for facts in [MORE, FAMILIES].into_iter().flat_map(|more| Catalogue::parse(more).unwrap_or_default().rows) {
                 catalogue.complete(facts);
             }
             catalogue.add_aliases(ALIASES);
+            catalogue.add_aliases(FAMILY_ALIASES);
             catalogue
         });
         &BUILTIN
@@ -152,13 +155,14 @@ mod tests {
 
     #[test]
     fn the_builtin_tables_are_whole() {
-        for table in [MODELS, MORE] {
+        for table in [MODELS, MORE, FAMILIES] {
             assert_eq!(Catalogue::parse(table).unwrap().notes(), []);
         }
         let builtin = Catalogue::builtin();
         assert!(builtin.rows().len() >= 146);
-        let mut reader = csv::Reader::from_reader(ALIASES.as_bytes());
-        for record in reader.records() {
+        for record in
+            [ALIASES, FAMILY_ALIASES].iter().flat_map(|table| csv::Reader::from_reader(table.as_bytes()).into_records())
+        {
             let record = record.unwrap();
             assert!(builtin.find(&record[1]).is_some(), "alias of nothing: {record:?}");
             assert!(!record[2].is_empty(), "alias without origin: {record:?}");

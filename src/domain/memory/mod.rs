@@ -2,11 +2,13 @@
 //! each answer deserves.
 //!
 //! - [`facts`], [`catalogue`]: what is known of a model. A name selects a row of facts and nothing more.
+//! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
 
 pub mod catalogue;
 pub mod estimate;
 pub mod facts;
+pub mod train;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use estimate::{
