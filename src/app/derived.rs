@@ -430,6 +430,38 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_did_not_end_as_planned_is_shown_and_satisfies_nothing() {
+        use crate::domain::acceptance::Metric;
+        let plan = plan();
+        for ended in [RunEnd::Stopped, RunEnd::Interrupted] {
+            let mut record = load_record(&plan, Kind::Real);
+            record.load.as_mut().unwrap().ended = ended;
+            let unfinished = derived(&plan, vec![record.clone()]);
+            let view = &unfinished.candidates[0];
+            assert!(unfinished.runs[0].is_valid() && !unfinished.runs[0].is_sound());
+            assert!(unfinished.runs[0].points[0].provisional, "the step in which it ended");
+            let gap = view.cost.carried.as_ref().unwrap_err();
+            assert_eq!(
+                (gap.kind, gap.values.as_slice()),
+                (GapKind::InvalidRun, &[("why", ended.key().to_owned())][..])
+            );
+            for (criterion, judged) in plan.criteria.iter().zip(&view.judged) {
+                if matches!(criterion.metric, Metric::TtftP95 | Metric::ValidRuns | Metric::CompletedRequests) {
+                    let want = (Verdict::NotTested, Why::CouldNotRun("only_unfinished".to_owned()));
+                    assert_eq!((judged.verdict, judged.why.clone()), want, "{}", judged.criterion);
+                }
+            }
+            let step = unfinished.rail(Screen::Load, &[]);
+            assert_eq!(step.state, RailState::Incomplete);
+            assert_eq!(step.line(Text::of(Language::En)), "0 valid, 0 invalid, 1 unfinished");
+            // Beside a whole run it changes nothing.
+            let both = derived(&plan, vec![record, load_record(&plan, Kind::Real)]);
+            assert!(both.candidates[0].cost.carried.is_ok());
+            assert_eq!(both.rail(Screen::Load, &[]).state, RailState::Done);
+        }
+    }
+
+    #[test]
     fn practice_and_replay_are_shown_with_their_kind_and_judge_nothing() {
         let mut plan = plan();
         let records = || vec![probed(Kind::Replay, &H100), load_record(&plan, Kind::Practice)];

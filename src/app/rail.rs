@@ -145,14 +145,17 @@ fn hosts(derived: &Derived) -> RailStep {
 }
 
 fn load(derived: &Derived) -> RailStep {
-    let n_valid = derived.runs.iter().filter(|run| run.is_valid()).count();
-    let n_invalid = derived.runs.len() - n_valid;
+    let n_valid = derived.runs.iter().filter(|run| run.is_sound()).count();
+    let n_unfinished = derived.runs.iter().filter(|run| run.is_valid() && !run.is_sound()).count();
+    let n_invalid = derived.runs.len() - n_valid - n_unfinished;
     let state = match (derived.runs.len(), n_valid) {
         (0, _) => return step(Screen::Load, RailState::Empty, "rail_no_run", []),
         (_, 0) => RailState::Incomplete,
         _ => RailState::Done,
     };
-    step(Screen::Load, state, "rail_runs", [("valid", count(n_valid)), ("invalid", count(n_invalid))])
+    let line = if n_unfinished == 0 { "rail_runs" } else { "rail_runs_unfinished" };
+    let values = [("valid", count(n_valid)), ("invalid", count(n_invalid)), ("unfinished", count(n_unfinished))];
+    step(Screen::Load, state, line, values)
 }
 
 fn curves(derived: &Derived) -> RailStep {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
+use crate::domain::arrivals::MAX_REQUESTS;
 use crate::domain::brief::{AcceptRule, Slo, brief_digest};
 use crate::domain::candidate::Candidate;
 use crate::domain::curve::{self, StepPoint, Summary};
@@ -15,8 +16,8 @@ use crate::domain::evidence::{Kind, Sealed, Vantage};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::format;
 use crate::domain::load::{
-    Api, Arrivals, LoadPlan, LoadRecord, Outcome as Ended, Prompts, RequestRecord, StagePlan, Timeouts, TokenSource,
-    Until, ValidityLimits,
+    Api, Arrivals, LoadPlan, LoadRecord, MAX_CONCURRENCY, MAX_INPUT_TOKENS, MAX_RATE, MAX_SECS, Outcome as Ended,
+    Prompts, RequestRecord, StagePlan, Timeouts, TokenSource, Until, ValidityLimits,
 };
 use crate::domain::secret::Secret;
 use crate::domain::text::{Text, fill};
@@ -42,26 +43,26 @@ pub(super) struct LoadArgs {
     #[arg(long, default_value = "chat", value_parser = ["chat", "completions"])]
     api: String,
     /// Closed loop: requests in flight.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    concurrency: Option<u32>,
+    #[arg(long, allow_negative_numbers = true)]
+    concurrency: Option<i64>,
     /// Open loop: requests a second.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     rate: Option<f64>,
     /// Shape of an open loop.
     #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"])]
     arrivals: String,
     /// Ends after so many requests.
-    #[arg(long)]
-    requests: Option<u32>,
+    #[arg(long, allow_negative_numbers = true)]
+    requests: Option<i64>,
     /// Sends for so many seconds, then waits for what is in flight.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     seconds: Option<f64>,
     /// Made prompts: about so many tokens each.
-    #[arg(long, default_value_t = 256)]
-    input_tokens: u32,
+    #[arg(long, default_value_t = 256, allow_negative_numbers = true)]
+    input_tokens: i64,
     /// Output tokens asked for.
-    #[arg(long, default_value_t = 128)]
-    output_tokens: u32,
+    #[arg(long, default_value_t = 128, allow_negative_numbers = true)]
+    output_tokens: i64,
     /// JSONL file with prompts instead of made ones.
     #[arg(long, value_name = "FILE")]
     prompts: Option<PathBuf>,
@@ -75,25 +76,25 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "TEXT", conflicts_with = "accept_min_chars")]
     accept_contains: Option<String>,
     /// A completed answer is accepted only with at least so many characters that are not blank.
-    #[arg(long, value_name = "N")]
-    accept_min_chars: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    accept_min_chars: Option<i64>,
     /// Requests sent before, and left out.
-    #[arg(long, default_value_t = 0)]
-    warmup: u32,
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    warmup: i64,
     /// Seed of arrivals and prompts.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Longest wait for a connection, s.
-    #[arg(long, default_value_t = Timeouts::default().connect_secs)]
+    #[arg(long, default_value_t = Timeouts::default().connect_secs, allow_negative_numbers = true)]
     connect_timeout: f64,
     /// Longest wait for the first byte, s.
-    #[arg(long, default_value_t = Timeouts::default().first_byte_secs)]
+    #[arg(long, default_value_t = Timeouts::default().first_byte_secs, allow_negative_numbers = true)]
     first_byte_timeout: f64,
     /// Longest gap between two bytes, s.
-    #[arg(long, default_value_t = Timeouts::default().gap_secs)]
+    #[arg(long, default_value_t = Timeouts::default().gap_secs, allow_negative_numbers = true)]
     gap_timeout: f64,
     /// Longest time of a whole request, s.
-    #[arg(long, default_value_t = Timeouts::default().total_secs)]
+    #[arg(long, default_value_t = Timeouts::default().total_secs, allow_negative_numbers = true)]
     total_timeout: f64,
     /// Keep the run as a record in this project.
     #[arg(long, value_name = "FOLDER")]
@@ -194,22 +195,67 @@ impl About {
     }
 }
 
+/// A whole number of an option, from `low` to `high`.
+fn whole(option: &'static str, value: i64, low: u32, high: u32) -> Result<u32, Failure> {
+    u32::try_from(value).ok().filter(|value| (low..=high).contains(value)).ok_or_else(|| {
+        Failure::new(FailureKind::OptionOutOfRange)
+            .with("option", option)
+            .with("value", value)
+            .with("low", format::count(low.into()))
+            .with("high", format::count(high.into()))
+    })
+}
+
+/// A number of an option, above 0 and up to `high`.
+fn positive(option: &'static str, value: f64, high: f64) -> Result<f64, Failure> {
+    if value > 0.0 && value <= high {
+        return Ok(value);
+    }
+    let high = format::fixed(high, usize::from(high < 100.0) * 2);
+    Err(Failure::new(FailureKind::OptionNotAbove)
+        .with("option", option)
+        .with("value", value)
+        .with("low", 0)
+        .with("high", high))
+}
+
 fn spec(args: &LoadArgs, about: Option<&About>) -> Result<LoadSpec, Failure> {
     let (arrivals, level) = match (args.concurrency, args.rate) {
-        (Some(concurrency), _) => (Arrivals::Concurrency, f64::from(concurrency)),
-        (None, rate) if args.arrivals == "constant" => (Arrivals::Constant, rate.unwrap_or_default()),
-        (None, rate) => (Arrivals::Poisson, rate.unwrap_or_default()),
+        (Some(concurrency), _) => {
+            (Arrivals::Concurrency, f64::from(whole("--concurrency", concurrency, 1, MAX_CONCURRENCY)?))
+        }
+        (None, rate) => {
+            let shape = if args.arrivals == "constant" { Arrivals::Constant } else { Arrivals::Poisson };
+            (shape, positive("--rate", rate.unwrap_or_default(), MAX_RATE)?)
+        }
     };
     let until = match (args.requests, args.seconds) {
-        (Some(requests), _) => Until::Requests(requests),
-        (None, seconds) => Until::Secs(seconds.unwrap_or_default()),
+        (Some(requests), _) => Until::Requests(whole("--requests", requests, 1, MAX_REQUESTS)?),
+        (None, seconds) => {
+            // A rate for so long must not ask for more requests than a program can hold.
+            let most = match arrivals {
+                Arrivals::Concurrency => MAX_SECS,
+                Arrivals::Constant | Arrivals::Poisson => (f64::from(MAX_REQUESTS) / level).min(MAX_SECS),
+            };
+            Until::Secs(positive("--seconds", seconds.unwrap_or_default(), most)?)
+        }
+    };
+    let input_tokens = whole("--input-tokens", args.input_tokens, 1, MAX_INPUT_TOKENS)?;
+    let output_tokens = whole("--output-tokens", args.output_tokens, 1, u32::MAX)?;
+    let warmup = whole("--warmup", args.warmup, 0, MAX_REQUESTS)?;
+    let least_chars = args.accept_min_chars.map(|least| whole("--accept-min-chars", least, 0, u32::MAX)).transpose()?;
+    let timeouts = Timeouts {
+        connect_secs: positive("--connect-timeout", args.connect_timeout, MAX_SECS)?,
+        first_byte_secs: positive("--first-byte-timeout", args.first_byte_timeout, MAX_SECS)?,
+        gap_secs: positive("--gap-timeout", args.gap_timeout, MAX_SECS)?,
+        total_secs: positive("--total-timeout", args.total_timeout, MAX_SECS)?,
     };
     let prompts = if args.prompts.is_some() {
-        Prompts::Jsonl { name: String::new(), sha256: String::new(), n_prompts: 0, output_tokens: args.output_tokens }
+        Prompts::Jsonl { name: String::new(), sha256: String::new(), n_prompts: 0, output_tokens }
     } else {
-        Prompts::Synthetic { input_tokens: args.input_tokens, output_tokens: args.output_tokens }
+        Prompts::Synthetic { input_tokens, output_tokens }
     };
-    let acceptance = match (&args.accept_contains, args.accept_min_chars, about) {
+    let acceptance = match (&args.accept_contains, least_chars, about) {
         (Some(wanted), ..) => AcceptRule::Contains(wanted.clone()),
         (None, Some(least), _) => AcceptRule::MinChars(least),
         (None, None, Some(about)) => about.brief.acceptance.clone(),
@@ -236,13 +282,8 @@ fn spec(args: &LoadArgs, about: Option<&About>) -> Result<LoadSpec, Failure> {
             prompts,
             arrivals,
             stages: vec![StagePlan { level, until }],
-            warmup_requests: args.warmup,
-            timeouts: Timeouts {
-                connect_secs: args.connect_timeout,
-                first_byte_secs: args.first_byte_timeout,
-                gap_secs: args.gap_timeout,
-                total_secs: args.total_timeout,
-            },
+            warmup_requests: warmup,
+            timeouts,
             validity: ValidityLimits::default(),
             slo,
             acceptance,

@@ -155,8 +155,7 @@ pub(super) fn print(reading: &Reading, text: &Text) {
         .iter()
         .map(|fact| {
             let value = match &fact.value {
-                Ok(value) if fact.unit.is_empty() => value.to_string(),
-                Ok(value) => format!("{value} {}", fact.unit),
+                Ok(value) => value.shown(&fact.unit),
                 Err(absent) => text.absent(absent),
             };
             vec![fact.device.0.clone(), text.fact(&fact.key).to_owned(), value]

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::format;
+
 /// What a fact is about, as a text path: `host`, `gpu:0`, `gpu:0/mig:1`, `nic:mlx5_0`, `disk:nvme0n1`, `fs:/data`,
 /// `cpu`, `numa:0`, `link:gpu:0-gpu:1`, `test:memory`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -102,6 +104,26 @@ impl fmt::Display for Value {
 }
 
 impl Value {
+    /// The value with its unit, as people read it: memory in GiB, disks in GB, measured numbers to three digits.
+    #[must_use]
+    pub fn shown(&self, unit: &str) -> String {
+        let with_unit = |number: String| if unit.is_empty() { number } else { format!("{number} {unit}") };
+        match (self, self.as_f64(), unit) {
+            (_, Some(mib), "MiB") => format::bytes_binary(mib * 1_048_576.0),
+            (_, Some(bytes), "bytes") if bytes >= 1e6 => format::bytes_measured(bytes),
+            (Self::Int(n), ..) if !unit.is_empty() => with_unit(format::group_thousands(&n.to_string())),
+            (Self::Float(x), ..) if x.is_finite() => {
+                let size = x.abs();
+                // Three digits that say something, also of an offset far below one.
+                let places = (0..6).find(|places| size * 10_f64.powi(*places) >= 100.0).unwrap_or(6);
+                let text = format::fixed(*x, usize::try_from(places).unwrap_or(0));
+                let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+                with_unit(text.to_owned())
+            }
+            _ => with_unit(self.to_string()),
+        }
+    }
+
     /// The value as a number, when it is one.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "facts of machines are below 2^53")]
@@ -423,5 +445,28 @@ pub mod keys {
         RESULT = "result";
         /// PCI device of a DCGM entity.
         PCI_BUS_ID = "pci_bus_id";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_people_write_them() {
+        for (value, unit, want) in [
+            (Value::Float(24105.55078125), "MiB", "23.5 GiB"),
+            (Value::Int(0), "MiB", "0 MiB"),
+            (Value::Int(274_877_906_944), "bytes", "274.9 GB"),
+            (Value::Int(4096), "bytes", "4,096 bytes"),
+            (Value::Float(-0.001_234_567), "s", "−0.00123 s"),
+            (Value::Float(71.349_999), "W", "71.3 W"),
+            (Value::Float(30.0), "%", "30 %"),
+            (Value::Int(1980), "MHz", "1,980 MHz"),
+            (Value::Int(1980), "", "1980"),
+            (Value::Text("12".into()), "", "12"),
+        ] {
+            assert_eq!(value.shown(unit), want, "{value:?} {unit}");
+        }
     }
 }

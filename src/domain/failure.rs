@@ -163,6 +163,10 @@ pub enum FailureKind {
     NotMoney,
     /// Not a number: `text`.
     NotANumber,
+    /// An option of the command line is out of range: `option`, `value`, `low`, `high`.
+    OptionOutOfRange,
+    /// The same, where `low` itself is out of range.
+    OptionNotAbove,
     /// Out of range: `low`, `high`.
     OutOfRange,
     /// Nobody to show a window to.

@@ -91,6 +91,20 @@ pub fn bytes_decimal(bytes: u64) -> String {
     }
 }
 
+/// Decimal bytes as measured ("1.92 TB", "274.9 GB", "64 MB").
+#[must_use]
+pub fn bytes_measured(bytes: f64) -> String {
+    let tenths = |value: f64| {
+        let shown = fixed(value, 1);
+        shown.strip_suffix(".0").map_or(shown.clone(), str::to_owned)
+    };
+    match bytes.abs() {
+        size if size >= 1e12 => format!("{} TB", fixed(bytes / 1e12, 2)),
+        size if size >= 1e9 => format!("{} GB", tenths(bytes / 1e9)),
+        _ => format!("{} MB", tenths(bytes / 1e6)),
+    }
+}
+
 /// A share as per cent with a narrow no-break space ("97.88 %").
 #[must_use]
 pub fn percent(share: f64, places: usize) -> String {

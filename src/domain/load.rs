@@ -152,6 +152,15 @@ impl Default for ValidityLimits {
     }
 }
 
+/// Most requests in flight of a step.
+pub const MAX_CONCURRENCY: u32 = 20_000;
+/// Highest rate of a step, requests a second.
+pub const MAX_RATE: f64 = 100_000.0;
+/// Longest step and longest time-out, s: a week.
+pub const MAX_SECS: f64 = 604_800.0;
+/// Longest made prompt, tokens.
+pub const MAX_INPUT_TOKENS: u32 = 10_000_000;
+
 /// What a run saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -381,6 +390,18 @@ pub enum RunEnd {
     Stopped,
     /// The program or the machine went away; the part file was sealed later.
     Interrupted,
+}
+
+impl RunEnd {
+    /// Its name for `Text::name` ("run_interrupted").
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Done => "run_done",
+            Self::Stopped => "run_stopped",
+            Self::Interrupted => "run_interrupted",
+        }
+    }
 }
 
 /// One sample of one GPU, taken on the host beside the run.

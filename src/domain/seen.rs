@@ -10,7 +10,7 @@ use super::evidence::{Kind, Record, Sealed, Source};
 use super::facts::{Absent, Device, Fact, Key, keys};
 use super::host::Host;
 use super::ids::{CandidateId, EvidenceId, HostId};
-use super::load::{LoadPlan, Outcome, RunEnd, StepRecord, TokenSource};
+use super::load::{LoadPlan, LoadRecord, Outcome, RunEnd, StepRecord, TokenSource, Until};
 use super::timeline::{LiveRow, timeline};
 
 /// A record with its id.
@@ -241,7 +241,7 @@ impl Run {
             record: Arc::clone(&sealed.record),
             plan: load.plan.clone(),
             ended: load.ended,
-            points: curve::points(load),
+            points: points(load),
             tokens: load.steps.iter().map(step_tokens).collect(),
             validity: curve::validity(load),
             timeline: timeline(load),
@@ -254,11 +254,42 @@ impl Run {
         self.validity.iter().all(|item| item.ok)
     }
 
+    /// Whether a verdict or a cost may stand on it: it measured the server, and it ended as planned. A run that was
+    /// stopped or interrupted shows what it finished and satisfies nothing, for whoever stops a run chooses by what was
+    /// seen so far.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.is_valid() && self.ended == RunEnd::Done
+    }
+
+    /// Why it is not sound, as a name of `Text::name`; the client's own fault before how it ended.
+    #[must_use]
+    pub fn why_unsound(&self) -> Option<&'static str> {
+        let broken = self.validity.iter().find(|item| !item.ok).map(|item| item.name);
+        broken.or_else(|| (self.ended != RunEnd::Done).then(|| self.ended.key()))
+    }
+
     /// Whether it can count.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.record.kind
     }
+}
+
+/// The steps of a run as points. The step in which a run was stopped or interrupted stays provisional for ever.
+fn points(load: &LoadRecord) -> Vec<StepPoint> {
+    let mut points = curve::points(load);
+    if load.ended != RunEnd::Done
+        && let (Some(last), Some(step)) = (points.last_mut(), load.steps.last())
+    {
+        let is_finished = load.steps.len().checked_sub(1).and_then(|idx| load.plan.stages.get(idx)).is_some_and(|stage| {
+            // Of a step by time nobody can tell afterwards whether its time was over.
+            let has_all = matches!(stage.until, Until::Requests(n) if u32::try_from(step.requests.len()).is_ok_and(|have| have >= n));
+            has_all && step.requests.iter().all(|request| request.outcome != Outcome::Cancelled)
+        });
+        last.provisional = !is_finished;
+    }
+    points
 }
 
 fn step_tokens(step: &StepRecord) -> StepTokens {

@@ -41,10 +41,11 @@ const COLUMNS: [(&str, Cell); 59] = [
         RunEnd::Stopped => "stopped".to_owned(),
         RunEnd::Interrupted => "interrupted".to_owned(),
     }),
-    ("valid", |step| step.run.is_valid().to_string()),
+    ("valid", |step| step.run.is_sound().to_string()),
     ("why_invalid", |step| {
         let broken = step.run.validity.iter().filter(|item| !item.ok).map(|item| item.name);
-        broken.collect::<Vec<_>>().join(";")
+        let ended = (step.run.ended != RunEnd::Done).then(|| step.run.ended.key());
+        broken.chain(ended).collect::<Vec<_>>().join(";")
     }),
     ("model", |step| escape::csv_text(&step.run.plan.model)),
     ("api", |step| match step.run.plan.api {

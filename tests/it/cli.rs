@@ -102,7 +102,7 @@ fn verify_names_what_was_altered() {
     let (code, out, _) = told(&leasebench(temp.path(), &["verify", &project]).output().unwrap());
     assert_eq!(code, 1);
     assert!(out.starts_with(&format!("{}.ron  The evidence record is not what its name says", bad.id.0)), "{out}");
-    assert!(out.ends_with("1 records match their id, 1 altered, 0 missing\n"), "{out}");
+    assert!(out.ends_with("1 record matches its id, 1 altered, 0 missing\n"), "{out}");
     let (code, out, _) = told(&leasebench(temp.path(), &["verify", &project, "--json"]).output().unwrap());
     let shape: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(code, 1);
@@ -237,7 +237,7 @@ fn check_names_what_is_altered_and_a_stray_file_is_no_record() {
     let (code, out, _) = told(&leasebench(temp.path(), &["verify", &project]).output().unwrap());
     assert_eq!(code, 0, "{out}");
     assert!(out.starts_with("notes.ron  not a record: its name is no id"), "{out}");
-    assert!(out.ends_with("1 records match their id, 0 altered, 0 missing\n"), "{out}");
+    assert!(out.ends_with("1 record matches its id, 0 altered, 0 missing\n"), "{out}");
 
     fs::write(folder.join("evidence").join(format!("{}.ron", sealed.id.0)), "()").unwrap();
     let (_, out, _) = told(&leasebench(temp.path(), &["check", &project]).output().unwrap());
@@ -270,7 +270,7 @@ fn a_record_that_is_gone_is_named_as_missing() {
         out
     };
     let want = format!(
-        "{}  gone: the project knows this record, and its file is not in the folder\n1 records match their id, 0 altered, \
+        "{}  gone: the project knows this record, and its file is not in the folder\n1 record matches its id, 0 altered, \
          1 missing\n",
         ids[0].0
     );

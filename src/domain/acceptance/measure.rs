@@ -310,7 +310,11 @@ fn load(criterion: &Criterion, case: &Case<'_>) -> Result<Measured, Why> {
         return Err(if case.seen.runs.is_empty() { Why::NeverRun } else { Why::OnlyPractice });
     }
     let valid: Vec<&Run> = real.into_iter().filter(|run| run.is_valid()).collect();
-    let newest = *valid.first().ok_or(Why::OnlyInvalid)?;
+    if valid.is_empty() {
+        return Err(Why::OnlyInvalid);
+    }
+    let valid: Vec<&Run> = valid.into_iter().filter(|run| run.is_sound()).collect();
+    let newest = *valid.first().ok_or_else(|| Why::CouldNotRun("only_unfinished".to_owned()))?;
     let measured = match criterion.metric {
         Metric::ValidRuns => return Ok(valid_runs(&valid, criterion, case)),
         Metric::CompletedRequests => {

@@ -132,7 +132,7 @@ impl Aside {
     }
 }
 
-/// The newest valid run that may count.
+/// The newest run that may count: valid, and ended as planned.
 pub(super) fn choose_run(runs: &[Arc<Run>], is_demonstration: bool) -> Result<&Run, Gap> {
     let real: Vec<&Run> = runs.iter().map(AsRef::as_ref).filter(|run| run.kind() == Kind::Real).collect();
     let pool = match (real.is_empty(), runs.is_empty()) {
@@ -141,10 +141,10 @@ pub(super) fn choose_run(runs: &[Arc<Run>], is_demonstration: bool) -> Result<&R
         (true, false) if is_demonstration => runs.iter().map(AsRef::as_ref).collect(),
         (true, false) => return Err(Gap::new(GapKind::OnlyPractice)),
     };
-    if let Some(run) = pool.iter().find(|run| run.is_valid()) {
+    if let Some(run) = pool.iter().find(|run| run.is_sound()) {
         return Ok(run);
     }
-    let why = pool.first().and_then(|run| run.validity.iter().find(|item| !item.ok)).map_or("", |item| item.name);
+    let why = pool.first().and_then(|run| run.why_unsound()).unwrap_or("");
     Err(Gap::new(GapKind::InvalidRun).with("why", why))
 }
 

@@ -389,7 +389,7 @@ fn disk(promised: &Promised, look: &Look<'_>) -> PromiseRow {
         disks.first().map(|(_, kept)| (disks.iter().map(|(size, _)| size).sum(), *kept))
     };
     let found = match size {
-        Some((bytes, kept)) => Found::value(decimal_size(bytes), vec![kept]),
+        Some((bytes, kept)) => Found::value(format::bytes_measured(bytes), vec![kept]),
         None => look.nothing(&facts, DISKS),
     };
     let mut row = look.row(
@@ -497,10 +497,6 @@ fn boundary(promised: &Promised, look: &Look<'_>) -> PromiseRow {
 fn short(number: f64) -> String {
     let shown = format::fixed(number, 1);
     shown.strip_suffix(".0").map_or(shown.clone(), str::to_owned)
-}
-
-fn decimal_size(bytes: f64) -> String {
-    if bytes >= 1e12 { format!("{} TB", format::fixed(bytes / 1e12, 2)) } else { format!("{} GB", short(bytes / 1e9)) }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ words! {
         runs,
         run_name,
         run_invalid,
+        run_unfinished,
         run_level_rate,
         run_level_in_flight,
         note_shown,

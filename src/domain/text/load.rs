@@ -16,6 +16,8 @@ words! {
         running,
         finding_valid,
         finding_invalid,
+        finding_unfinished,
+        ended_as_planned,
         finding_kind,
         no_setup,
         level_rate,

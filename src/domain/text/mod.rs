@@ -245,7 +245,8 @@ impl std::fmt::Display for ShownFailure {
     }
 }
 
-/// Replaces each `{name}` by its value. A placeholder without a value stays as it is, which a test forbids.
+/// Replaces each `{name}` by its value, and each `{name|one|many}` by the first of its two forms where the value of the
+/// name is 1. A placeholder without a value stays as it is, which a test forbids.
 #[must_use]
 pub fn fill(words: &str, values: &[(&str, String)]) -> String {
     let mut filled = String::with_capacity(words.len());
@@ -258,9 +259,11 @@ pub fn fill(words: &str, values: &[(&str, String)]) -> String {
             break;
         };
         let name = from_brace.get(1..end).unwrap_or_default();
-        match values.iter().find(|(other, _)| *other == name) {
-            Some((_, value)) => filled.push_str(value),
-            None => filled.push_str(from_brace.get(..=end).unwrap_or_default()),
+        let (name, forms) = name.split_once('|').map_or((name, None), |(name, forms)| (name, forms.split_once('|')));
+        match (values.iter().find(|(other, _)| *other == name).map(|(_, value)| value), forms) {
+            (Some(value), None) => filled.push_str(value),
+            (Some(value), Some((one, many))) => filled.push_str(if value == "1" { one } else { many }),
+            (None, _) => filled.push_str(from_brace.get(..=end).unwrap_or_default()),
         }
         rest = from_brace.get(end + 1..).unwrap_or_default();
     }
@@ -316,10 +319,10 @@ fn embedded(text: &str) -> Text {
 mod tests {
     use super::*;
 
-    /// Placeholder names of a text, sorted.
+    /// Placeholder names of a text, sorted. Forms of a word that go with a count are not among them: languages differ.
     fn placeholders(words: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            words.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.to_owned())).collect();
+        let names = words.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.to_owned()));
+        let mut names: Vec<String> = names.filter(|name| !name.contains('|')).collect();
         names.sort();
         names
     }
@@ -379,6 +382,35 @@ mod tests {
             assert!(!zh[key].trim().is_empty(), "{key} is empty in Chinese");
             assert_eq!(placeholders(words), placeholders(&zh[key]), "{key}");
         }
+    }
+
+    #[test]
+    fn a_count_of_one_is_not_spoken_in_the_plural() {
+        // Words in -s that follow a value and are no plural of what it counts.
+        const NOT_COUNTED: [&str; 15] = [
+            "is", "as", "was", "does", "has", "asks", "carries", "keeps", "belongs", "fails", "costs", "s", "ms",
+            "its", "pass",
+        ];
+        let mut plural_ones = Vec::new();
+        for (key, words) in all(Text::of(Language::En)) {
+            for (_, rest) in words.split('{').skip(1).filter_map(|rest| rest.split_once('}')) {
+                // Up to two words behind the value: "{n} runs", "{n} open questions".
+                let clause = rest.split([',', '.', ';', ':', '(', '·', '{', '/', '=']).next().unwrap_or_default();
+                if !clause.starts_with(' ') || key.contains("_one") || rest.starts_with(&format!("{clause}/")) {
+                    continue;
+                }
+                for word in clause.split_whitespace().take(2) {
+                    let plural = word.ends_with('s') && word.chars().all(|c| c.is_ascii_lowercase());
+                    if plural && !NOT_COUNTED.contains(&word) {
+                        plural_ones.push(format!("{key}: {words}"));
+                    }
+                    if NOT_COUNTED.contains(&word) || ["of", "to", "on", "in", "at", "for"].contains(&word) {
+                        break;
+                    }
+                }
+            }
+        }
+        assert!(plural_ones.is_empty(), "{plural_ones:#?}");
     }
 
     #[test]
@@ -448,5 +480,8 @@ mod tests {
         assert_eq!(fill("{a} of {b}", &[("a", "3".into()), ("b", "4".into())]), "3 of 4");
         assert_eq!(fill("open {", &[]), "open {");
         assert_eq!(fill("{x}", &[]), "{x}");
+        let runs = "{n} {n|run was|runs were} sealed";
+        assert_eq!(fill(runs, &[("n", "1".into())]), "1 run was sealed");
+        assert_eq!(fill(runs, &[("n", "11".into())]), "11 runs were sealed");
     }
 }

@@ -181,11 +181,7 @@ impl Text {
     /// How a run ended.
     #[must_use]
     pub fn run_end(&self, ended: RunEnd) -> &str {
-        self.name(match ended {
-            RunEnd::Done => "run_done",
-            RunEnd::Stopped => "run_stopped",
-            RunEnd::Interrupted => "run_interrupted",
-        })
+        self.name(ended.key())
     }
 
     /// The words of a request's cause as `Outcome::cause` writes it ("cut_short", "status_503").

@@ -130,8 +130,10 @@ pub(super) fn check(plan: &LoadPlan) -> Result<(), Failure> {
     }
     for stage in &plan.stages {
         let level_fits = match plan.arrivals {
-            load::Arrivals::Concurrency => stage.level.fract() == 0.0 && (1.0..=20_000.0).contains(&stage.level),
-            load::Arrivals::Constant | load::Arrivals::Poisson => stage.level > 0.0 && stage.level <= 100_000.0,
+            load::Arrivals::Concurrency => {
+                stage.level.fract() == 0.0 && (1.0..=f64::from(load::MAX_CONCURRENCY)).contains(&stage.level)
+            }
+            load::Arrivals::Constant | load::Arrivals::Poisson => stage.level > 0.0 && stage.level <= load::MAX_RATE,
         };
         if !level_fits {
             return refused("stage_level");
@@ -140,7 +142,7 @@ pub(super) fn check(plan: &LoadPlan) -> Result<(), Failure> {
             load::Until::Requests(n) => (1..=arrivals::MAX_REQUESTS).contains(&n),
             load::Until::Secs(secs) => {
                 secs > 0.0
-                    && secs <= 604_800.0
+                    && secs <= load::MAX_SECS
                     && (plan.arrivals == load::Arrivals::Concurrency
                         || secs * stage.level <= f64::from(arrivals::MAX_REQUESTS))
             }
@@ -156,7 +158,7 @@ pub(super) fn check(plan: &LoadPlan) -> Result<(), Failure> {
     }
     match plan.prompts {
         Prompts::Synthetic { input_tokens, output_tokens }
-            if input_tokens == 0 || output_tokens == 0 || input_tokens > 10_000_000 =>
+            if input_tokens == 0 || output_tokens == 0 || input_tokens > load::MAX_INPUT_TOKENS =>
         {
             refused("prompt_lengths")
         }

@@ -87,7 +87,16 @@ fn drawn<'a>(ctx: &'a Ctx<'_>, load: Load) -> Vec<Drawn<'a>> {
 
 /// Whether a run can count at all; others are drawn hollow.
 fn counts(run: &Run) -> bool {
-    run.is_valid() && run.kind() == Kind::Real
+    run.is_sound() && run.kind() == Kind::Real
+}
+
+/// Why no verdict stands on a run, in a word; `None` when one may.
+fn unsound<'a>(ctx: &Ctx<'a>, run: &Run) -> Option<&'a str> {
+    match (run.is_valid(), run.is_sound()) {
+        (false, _) => Some(&ctx.w.invalid),
+        (true, false) => Some(ctx.text.run_end(run.ended)),
+        (true, true) => None,
+    }
 }
 
 /// A run's name in legends: its candidate, and why it does not count.
@@ -96,7 +105,10 @@ fn series_name(ctx: &Ctx<'_>, (compared, run): Drawn<'_>) -> String {
     if let Some(kind) = ctx.kind_remark(run.kind()) {
         name = format!("{name} · {kind}");
     }
-    if run.is_valid() { name } else { format!("{name} · {}", ctx.w.invalid) }
+    match unsound(ctx, run) {
+        Some(why) => format!("{name} · {why}"),
+        None => name,
+    }
 }
 
 fn series(ctx: &Ctx<'_>, drawn: Drawn<'_>, each: impl Fn(&StepPoint) -> Option<(f64, Option<(f64, f64)>)>) -> Series {
@@ -329,7 +341,10 @@ pub(super) fn run_name(ctx: &Ctx<'_>, (compared, run): (&Compared<'_>, &Run)) ->
         Some(kind) => line.muted(kind),
         None => line,
     };
-    if run.is_valid() { line } else { line.bad(&ctx.w.invalid) }
+    match unsound(ctx, run) {
+        Some(why) => line.bad(why),
+        None => line,
+    }
 }
 
 /// The level of a step with its unit.

@@ -80,7 +80,11 @@ fn asked(ctx: &Ctx<'_>, run: &Run) -> Line {
 }
 
 fn validity(ctx: &Ctx<'_>, run: &Run) -> Line {
-    let (mark, word) = if run.is_valid() { (Mark::Pass, &ctx.w.valid) } else { (Mark::Fail, &ctx.w.invalid) };
+    let (mark, word) = match (run.is_valid(), run.is_sound()) {
+        (false, _) => (Mark::Fail, ctx.w.invalid.as_str()),
+        (true, false) => (Mark::Fail, ctx.text.run_end(run.ended)),
+        (true, true) => (Mark::Pass, ctx.w.valid.as_str()),
+    };
     let line = Line::new().with(Part::Shape(mark)).strong(word);
     run.validity.iter().fold(line, |line, item| line.br().line(validity_item(ctx, item)))
 }

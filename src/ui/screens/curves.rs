@@ -217,7 +217,7 @@ fn finding(project: &Project, runs: &[Listed<'_>], text: &Text) -> String {
     for candidate in &project.plan.candidates {
         let points: Vec<&StepPoint> = runs
             .iter()
-            .filter(|listed| listed.candidate.id == candidate.id && listed.run.is_valid())
+            .filter(|listed| listed.candidate.id == candidate.id && listed.run.is_sound())
             .flat_map(|listed| &listed.run.points)
             .collect();
         if points.is_empty() {
@@ -302,6 +302,8 @@ fn run_ui(ui: &mut Ui, listed: &Listed<'_>, text: &Text, out: &mut Vec<Command>)
     });
     if !listed.run.is_valid() {
         caption(ui, &text.curves.run_invalid);
+    } else if !listed.run.is_sound() {
+        caption(ui, &fill(&text.curves.run_unfinished, &[("ended", text.run_end(listed.run.ended).to_owned())]));
     }
 }
 

@@ -383,7 +383,7 @@ fn facts(ui: &mut Ui, record: &Record, text: &Text) {
     ui.spacing_mut().item_spacing = Vec2::new(8.0, 2.0);
     for fact in record.facts.iter().take(200) {
         let value = match &fact.value {
-            Ok(value) => format!("{value} {}", fact.unit),
+            Ok(value) => value.shown(&fact.unit),
             Err(absent) => text.absent(absent),
         };
         ui.horizontal(|ui| {

@@ -232,6 +232,33 @@ fn wrong_use_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn an_option_out_of_range_is_named_with_its_value_and_its_range() {
+    for (args, want) in [
+        (&["--rate", "0", "--requests", "1"][..], "--rate 0: it must be above 0, and at most 100,000"),
+        (&["--rate", "-1", "--requests", "1"], "--rate -1: it must be above 0, and at most 100,000"),
+        (&["--rate", "nan", "--requests", "1"], "--rate NaN: it must be above 0, and at most 100,000"),
+        (&["--rate", "1000", "--seconds", "604800"], "--seconds 604800: it must be above 0, and at most "),
+        (&["--concurrency", "0", "--requests", "1"], "--concurrency 0: it must lie between 1 and 20,000"),
+        (&["--concurrency", "1", "--requests", "0"], "--requests 0: it must lie between 1 and "),
+        (&["--concurrency", "1", "--requests", "-3"], "--requests -3: it must lie between 1 and "),
+        (&["--concurrency", "1", "--seconds", "0"], "--seconds 0: it must be above 0, and at most 604,800"),
+        (&["--concurrency", "1", "--requests", "1", "--total-timeout", "0"], "--total-timeout 0: it must be above 0"),
+        (&["--concurrency", "1", "--requests", "1", "--gap-timeout", "-0.5"], "--gap-timeout -0.5: it must be above 0"),
+        (&["--concurrency", "1", "--requests", "1", "--input-tokens", "0"], "--input-tokens 0: it must lie between 1"),
+        (
+            &["--concurrency", "1", "--requests", "1", "--output-tokens", "-1"],
+            "--output-tokens -1: it must lie between",
+        ),
+        (&["--concurrency", "1", "--requests", "1", "--warmup", "-1"], "--warmup -1: it must lie between 0 and "),
+    ] {
+        let output = load("http://127.0.0.1:9", args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}: {stderr}");
+        assert!(stderr.starts_with(&format!("Could not use {want}")), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
 fn an_endpoint_that_is_not_there_is_said_and_counted() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

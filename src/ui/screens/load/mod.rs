@@ -106,7 +106,12 @@ fn finding(state: &State, project: &Project, job: Option<&Job>, run: Option<&Arc
         ("sent", format::count(sent)),
         ("completed", format::count(completed)),
     ];
-    let mut sentence = fill(if run.is_valid() { &words.finding_valid } else { &words.finding_invalid }, &values);
+    let template = match (run.is_valid(), run.ended) {
+        (false, _) => &words.finding_invalid,
+        (true, RunEnd::Done) => &words.finding_valid,
+        (true, RunEnd::Stopped | RunEnd::Interrupted) => &words.finding_unfinished,
+    };
+    let mut sentence = fill(template, &values);
     // A run that did not end as planned says so before its figures.
     if run.ended != RunEnd::Done {
         sentence = format!("{} · {sentence}", text.run_end(run.ended));
@@ -129,10 +134,13 @@ fn runs_ui(ui: &mut Ui, state: &State, project: &Project, shown: &Arc<Run>, chos
         for run in state.derived.runs.iter().rev().take(12) {
             let candidate = run.record.candidate.as_ref().and_then(|id| project.plan.candidate(id));
             let name = candidate.map_or_else(|| text.load.no_candidate.clone(), |candidate| candidate.name.clone());
-            let rest = match run.kind() {
-                Kind::Real => run.record.taken_at.format("%m-%d %H:%M").to_string(),
-                kind => format!("{} {}", run.record.taken_at.format("%m-%d %H:%M"), text.kind(kind)),
-            };
+            let mut rest = run.record.taken_at.format("%m-%d %H:%M").to_string();
+            if run.kind() != Kind::Real {
+                rest = format!("{rest} {}", text.kind(run.kind()));
+            }
+            if run.ended != RunEnd::Done {
+                rest = format!("{rest} {}", text.run_end(run.ended));
+            }
             let mut chip = Chip::new(&name).rest(&rest).selected(run.id == shown.id);
             if let Some(candidate) = candidate {
                 chip = chip.series(candidate.series);

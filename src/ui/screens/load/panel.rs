@@ -7,7 +7,7 @@ use crate::app::state::{Job, Project};
 use crate::domain::brief::Slo;
 use crate::domain::curve::{StepPoint, Summary};
 use crate::domain::format;
-use crate::domain::load::{Arrivals, GpuSample, LoadPlan, Prompts, TokenSource, ValidityLimits};
+use crate::domain::load::{Arrivals, GpuSample, LoadPlan, Prompts, RunEnd, TokenSource, ValidityLimits};
 use crate::domain::seen::Run;
 use crate::domain::text::{Text, fill};
 use crate::domain::timeline::LiveRow;
@@ -43,6 +43,8 @@ struct Shown<'a> {
     cpu_share: f64,
     conditions: Vec<Condition>,
     valid: bool,
+    /// How it ended; of a running test nobody knows yet.
+    ended: RunEnd,
 }
 
 /// The running test.
@@ -82,6 +84,7 @@ pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
         cpu_share,
         conditions,
         valid,
+        ended: RunEnd::Done,
     };
     shown.draw(ui, text);
 }
@@ -89,10 +92,13 @@ pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
 /// A finished run.
 pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>) {
     let Some(load) = &run.record.load else { return };
-    let conditions = run
-        .validity
-        .iter()
-        .map(|item| Condition {
+    let ended = Condition {
+        ok: run.ended == RunEnd::Done,
+        name: text.load.ended_as_planned.clone(),
+        value: if run.ended == RunEnd::Done { String::new() } else { text.run_end(run.ended).to_owned() },
+    };
+    let conditions = std::iter::once(ended)
+        .chain(run.validity.iter().map(|item| Condition {
             ok: item.ok,
             name: text.name(item.name).to_owned(),
             value: match item.value {
@@ -101,7 +107,7 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
                 Some(value) => format::short(value),
                 None => text.load.not_measured.clone(),
             },
-        })
+        }))
         .collect();
     let health = &load.client;
     let busy = health.wall_secs * f64::from(health.cores.max(1));
@@ -117,7 +123,8 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
         lateness_p99_ms: health.lateness_p99_ms,
         cpu_share: if busy > 0.0 { health.cpu_secs / busy } else { 0.0 },
         conditions,
-        valid: run.is_valid(),
+        valid: run.is_sound(),
+        ended: run.ended,
     };
     shown.draw(ui, text);
     ui.add_space(tokens(ui).space.s);
@@ -183,7 +190,7 @@ impl Shown<'_> {
             ui.spacing_mut().item_spacing.x = 6.0;
             for (step_idx, level) in levels.iter().enumerate() {
                 let point = self.points.iter().copied().find(|point| point.step_idx == step_idx);
-                let running = point.is_some_and(|point| point.provisional);
+                let running = self.is_live && point.is_some_and(|point| point.provisional);
                 ui.scope(|ui| {
                     ui.set_width(width);
                     ui.set_max_width(width);
@@ -207,6 +214,14 @@ impl Shown<'_> {
     fn chip_state(&self, ui: &mut Ui, point: Option<&StepPoint>, text: &Text) {
         let t = tokens(ui);
         match point {
+            // The step in which the run was stopped or interrupted: what came of it is no measurement.
+            Some(point) if point.provisional && !self.is_live => {
+                ui.horizontal(|ui| {
+                    let words = text.run_end(self.ended);
+                    mark(ui, Mark::NotTested, t.size.verdict, words);
+                    caption(ui, words);
+                });
+            }
             Some(point) if point.provisional => {
                 let asked = point.counts.asked.max(point.counts.sent).max(1);
                 let done = point.counts.completed + point.counts.failed + point.counts.rejected + point.counts.cut;
@@ -413,7 +428,9 @@ impl Shown<'_> {
             let level = if point.provisional { format!("{} ○", point.level) } else { point.level.to_string() };
             row.cell(&level, |ui| {
                 ui.label(Font::Body.rich(point.level.to_string()));
-                if point.provisional {
+                if point.provisional && !self.is_live {
+                    mark(ui, Mark::NotTested, 10.0, text.run_end(self.ended));
+                } else if point.provisional {
                     mark(ui, Mark::Running, 10.0, &text.load.provisional);
                 }
             });
