@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::format;
 
 /// What a fact is about, as a text path: `host`, `gpu:0`, `gpu:0/mig:1`, `nic:mlx5_0`, `disk:nvme0n1`, `fs:/data`,
-/// `cpu`, `numa:0`, `link:gpu:0-gpu:1`, `test:memory`.
+/// `cpu`, `numa:0`, `link:gpu:0-gpu:1`, `test:memory`, `run:1/rank:0`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Device(pub String);
@@ -445,6 +445,88 @@ pub mod keys {
         RESULT = "result";
         /// PCI device of a DCGM entity.
         PCI_BUS_ID = "pci_bus_id";
+        /// A serving engine that wrote a log ("vllm", "sglang", "llama.cpp").
+        ENGINE = "engine";
+        /// Version of the engine.
+        ENGINE_VERSION = "engine_version";
+        /// Which of vLLM's two engines ran ("V0", "V1").
+        ENGINE_CORE = "engine_core";
+        /// How a start of the engine went: "ready", "refused", "out_of_memory". Absent where the log ends before.
+        ENGINE_START = "engine_start";
+        /// Model as the engine was told, a name or a path.
+        MODEL = "model";
+        /// Class of the model ("Qwen3MoeForCausalLM") or its kind ("gpt-oss").
+        MODEL_ARCHITECTURE = "model_architecture";
+        /// Number format of weights that are not quantised ("bfloat16").
+        DTYPE = "dtype";
+        /// Quantisation of the weights as the engine calls it, or "none".
+        QUANTISATION = "quantisation";
+        /// Bits of a weight over the whole file.
+        BITS_PER_WEIGHT = "bits_per_weight";
+        /// Size of the checkpoint's files, GiB.
+        CHECKPOINT = "checkpoint";
+        /// Kernels for 4-bit float weights, on which their padding depends.
+        KERNEL_BACKEND = "kernel_backend";
+        /// Number format of the KV cache; "auto" is the model's. Key and value apart by a slash where they differ.
+        KV_DTYPE = "kv_dtype";
+        /// Ranks over which each layer is split.
+        TENSOR_PARALLEL = "tensor_parallel";
+        /// Ranks over which the layers are dealt out.
+        PIPELINE_PARALLEL = "pipeline_parallel";
+        /// Copies of the engine over which requests are dealt out.
+        DATA_PARALLEL = "data_parallel";
+        /// Share of a card's memory that the engine was given, 0 to 1: of all memory (vLLM), or weights and pool (SGLang).
+        MEMORY_UTILIZATION = "memory_utilization";
+        /// Longest request, tokens.
+        MAX_MODEL_LEN = "max_model_len";
+        /// Most tokens of one step, tokens: vLLM's batch, SGLang's prefill chunk, llama.cpp's physical batch.
+        MAX_BATCHED_TOKENS = "max_batched_tokens";
+        /// Most requests of one step.
+        MAX_SEQUENCES = "max_sequences";
+        /// Whether graphs are off ("yes", "no").
+        EAGER = "eager";
+        /// Draft method and its tokens, or "none".
+        SPECULATIVE = "speculative";
+        /// Whether LoRA slots are on ("yes", "no").
+        LORA = "lora";
+        /// Layers on the GPU of all ("25/25").
+        LAYERS_OFFLOADED = "layers_offloaded";
+        /// Tokens of a block of the KV cache.
+        BLOCK_SIZE = "block_size";
+        /// Weights on one rank or device, GiB; of a run, on the fullest.
+        WEIGHTS = "weights";
+        /// Weights of a draft model that is loaded apart, GiB.
+        DRAFT_WEIGHTS = "draft_weights";
+        /// KV cache of one rank, GiB; of a run, of the smallest rank, which limits all. Negative when nothing was left.
+        KV_CACHE = "kv_cache";
+        /// States of linear-attention layers, GiB.
+        RECURRENT_STATE = "recurrent_state";
+        /// KV cache as the engine counts it, tokens. Not its capacity where layers differ in kind.
+        KV_TOKENS = "kv_tokens";
+        /// Blocks of the KV cache.
+        KV_BLOCKS = "kv_blocks";
+        /// KV cache that one request of full length needs, GiB.
+        KV_NEEDED = "kv_needed";
+        /// Longest request for which there is room, tokens, as a refused start says.
+        MAX_MODEL_LEN_POSSIBLE = "max_model_len_possible";
+        /// Requests of `concurrency_length` tokens that the KV cache holds.
+        CONCURRENCY = "concurrency";
+        /// Tokens of a request for which the concurrency is counted.
+        CONCURRENCY_LENGTH = "concurrency_length";
+        /// Peak of activations in the profile, or llama.cpp's compute buffer, GiB.
+        ACTIVATIONS = "activations";
+        /// Memory outside the tensor library: communication buffers, context, GiB.
+        NON_TORCH = "non_torch";
+        /// Weights and memory outside the tensor library, where an engine gives only their sum, GiB.
+        WEIGHTS_AND_NON_TORCH = "weights_and_non_torch";
+        /// Graphs as measured, GiB; negative in some logs, which means nothing.
+        GRAPHS = "graphs";
+        /// Graphs as estimated before the pool was cut, GiB.
+        GRAPHS_ESTIMATED = "graphs_estimated";
+        /// Memory of a card as CUDA reports it to the engine, GiB.
+        CUDA_MEMORY_TOTAL = "cuda_memory_total";
+        /// Memory of a card that was free when the engine started, GiB.
+        CUDA_MEMORY_FREE = "cuda_memory_free";
     }
 }
 

@@ -12,6 +12,7 @@ pub mod cpu;
 pub mod dcgm_diag;
 pub mod dcgm_discovery;
 pub mod disks;
+pub mod engine_log;
 pub mod filesystems;
 pub mod gpu_detail;
 pub mod gpu_detail_text;
@@ -96,6 +97,7 @@ pub const ALL: &[Probe] = &[
     dcgm_diag::PROBE,
     gpu_detail_text::PROBE,
     gpu_sample_csv::PROBE,
+    engine_log::PROBE,
 ];
 
 /// Ids of the probes that are asked when nobody chooses: all that are safe beside running work.
@@ -160,6 +162,14 @@ pub const CODES: &[&str] = &[
     "pcie_gen",
     "sizes_rounded",
     "vgpu_unlicensed",
+    "engine_refused",
+    "engine_oom",
+    "engine_no_cache",
+    "engine_underprofiled",
+    "engine_memory_taken",
+    "engine_preempted",
+    "engine_context_cut",
+    "engine_restarts",
 ];
 
 /// Why an id names no probe, with those that exist.

@@ -2,12 +2,14 @@
 //! each answer deserves.
 //!
 //! - [`facts`], [`catalogue`]: what is known of a model. A name selects a row of facts and nothing more.
+//! - [`measured`]: what an engine's log says of its memory, to lay over what was predicted.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
 
 pub mod catalogue;
 pub mod estimate;
 pub mod facts;
+pub mod measured;
 pub mod train;
 
 pub use catalogue::{Catalogue, CatalogueError};
@@ -16,6 +18,7 @@ pub use estimate::{
     tokens_p95,
 };
 pub use facts::{BadFact, ModelFacts, QuantGroup};
+pub use measured::EngineRun;
 
 use serde::{Deserialize, Serialize};
 
