@@ -3,6 +3,7 @@
 //!
 //! - [`facts`], [`catalogue`]: what is known of a model. A name selects a row of facts and nothing more.
 //! - [`measured`]: what an engine's log says of its memory, to lay over what was predicted.
+//! - [`image`]: peak memory of image generation.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
 
@@ -10,6 +11,7 @@ pub mod catalogue;
 pub mod estimate;
 pub mod facts;
 pub mod measured;
+pub mod image;
 pub mod train;
 
 pub use catalogue::{Catalogue, CatalogueError};
