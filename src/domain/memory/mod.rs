@@ -10,8 +10,8 @@
 pub mod catalogue;
 pub mod estimate;
 pub mod facts;
-pub mod measured;
 pub mod image;
+pub mod measured;
 pub mod train;
 
 pub use catalogue::{Catalogue, CatalogueError};
