@@ -142,7 +142,7 @@ fn nothing_measured_is_looked_at() {
     let catalogue = Catalogue::builtin();
     for mut row in rows(FINETUNE) {
         let before = training(&row, catalogue);
-        for column in ["peak_gib_per_gpu", "load_gib", "gpu", "id"] {
+        for column in ["peak_gib_per_gpu", "load_gib", "gpu", "id", "origin"] {
             row.insert(column.to_owned(), "12345.6".to_owned());
         }
         assert_eq!(training(&row, catalogue), before);

@@ -62,6 +62,8 @@ pub enum Offload {
     None,
     /// Components that are not at work.
     Model,
+    /// All but a few blocks of the denoiser; the other components stay.
+    Group,
     /// Everything but the layer at work.
     Sequential,
 }
@@ -352,6 +354,8 @@ impl Pipeline<'_> {
             let stays = part.quant.is_some_and(|quant| !quant.movable);
             let share = match (self.setup.offload, stage) {
                 (Offload::None, _) => weights,
+                (Offload::Group, _) if own != Role::Denoiser => weights,
+                (Offload::Group, _) => super::train::product(weights, rule("group_share")),
                 (_, Stage::Load) => match part.quant {
                     Some(quant) if quant.loaded_on_gpu => weights,
                     _ => Band::ZERO,

@@ -59,7 +59,9 @@ impl RowSetup {
         let mut setup = Setup::new(parts, width, height, batch, dtype);
         quantise(&mut setup, &words);
         let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
-        setup.offload = if has(&["sequential", "group offload"]) {
+        setup.offload = if has(&["group offload"]) {
+            Offload::Group
+        } else if has(&["sequential"]) {
             Offload::Sequential
         } else if has(&["offload"]) {
             Offload::Model
@@ -173,20 +175,34 @@ enum Encoders {
 
 /// Which text encoders a configuration names ("all text encoders", "TE 1 and 3", "first text encoder").
 fn encoders(words: &str) -> Encoders {
-    let found = ["text encoder", "text_encoder", "te ", "te1", "te2", "te3", "t5"];
-    let Some(start) = found.iter().filter_map(|word| words.find(word)).min() else { return Encoders::NotNamed };
-    let mut which = Vec::new();
-    for (word, nth) in [("first", 1), ("second", 2), ("third", 3)] {
-        if words.contains(word) {
+    let words: Vec<&str> =
+        words.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let ordinals = [("first", 1), ("second", 2), ("third", 3)];
+    let mut which: Vec<u32> =
+        ordinals.into_iter().filter(|(word, _)| words.contains(word)).map(|(_, nth)| nth).collect();
+    let mut named = false;
+    let mut listing = false;
+    for word in words {
+        let short =
+            word.strip_prefix("te").filter(|rest| rest.is_empty() || *rest == "s" || rest.parse::<u32>().is_ok());
+        if let Some(rest) = short {
+            named = true;
+            listing = true;
+            which.extend(rest.parse::<u32>().ok());
+        } else if word.starts_with("encoder") || word.starts_with("t5") {
+            named = true;
+            listing = true;
+        } else if let (true, Ok(nth @ 1..=4)) = (listing, word.parse::<u32>()) {
             which.push(nth);
+        } else {
+            listing = listing && word == "and";
         }
     }
-    if which.is_empty() {
-        let after = words.get(start..).unwrap_or_default().split('(').next().unwrap_or_default();
-        let after = after.trim_start_matches("t5");
-        which.extend(after.chars().filter_map(|letter| letter.to_digit(10)).filter(|nth| (1..=4).contains(nth)));
+    match (named, which.is_empty()) {
+        (false, _) => Encoders::NotNamed,
+        (true, true) => Encoders::All,
+        (true, false) => Encoders::Some(which),
     }
-    if which.is_empty() { Encoders::All } else { Encoders::Some(which) }
 }
 
 #[cfg(test)]
@@ -201,6 +217,9 @@ mod tests {
             ("int4 transformer+text encoder (bf16)", Encoders::All),
             ("fp8 transformer + text encoders 1 and 3", Encoders::Some(vec![1, 3])),
             ("fp8 transformer + te3", Encoders::Some(vec![3])),
+            ("fp8 transformer + te1+te3", Encoders::Some(vec![1, 3])),
+            ("int8 transformer + t5", Encoders::All),
+            ("torchao int8_weight_only + model cpu offload", Encoders::NotNamed),
             ("fp8 transformer + first text encoder", Encoders::Some(vec![1])),
         ] {
             assert_eq!(encoders(words), want, "{words}");

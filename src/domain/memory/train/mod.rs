@@ -244,6 +244,8 @@ pub enum PartKind {
     Logits,
     /// Temporary copies of the optimiser's step.
     StepCopies,
+    /// 16-bit copies of fp32 weights under autocast.
+    CastCopies,
     /// Buckets and small buffers.
     Buffers,
     /// What the allocator and the driver hold beside it.
@@ -340,6 +342,7 @@ impl Run<'_> {
                     (PartKind::Gradients, larger(early_gradients, one_gradient)),
                     (PartKind::Kept, kept),
                     (PartKind::Logits, logits),
+                    (PartKind::CastCopies, self.cast_copies()),
                 ],
             ),
             (
@@ -394,8 +397,22 @@ impl Run<'_> {
         }
     }
 
-    /// Bytes of one base weight, and of one that stays in a wider format.
+    /// Bytes of all weights that are not adapters, before they are split.
     fn weights(&self) -> Band {
+        self.language_weights() + self.other_weights()
+    }
+
+    /// Image, sound and other parts, which stay 16-bit and are not trained.
+    fn other_weights(&self) -> Band {
+        let facts = &self.setup.facts;
+        #[allow(clippy::cast_precision_loss, reason = "a count of parameters stays exact below 2^53")]
+        let count = |params: Option<u64>| params.map(|params| Band::exact(params as f64));
+        let vision = count(facts.vision_params)
+            .unwrap_or_else(|| if facts.vision == Some(true) { rule("vision_parameters") } else { Band::ZERO });
+        (vision + count(facts.other_params).unwrap_or(Band::ZERO)).scaled(2.0)
+    }
+
+    fn language_weights(&self) -> Band {
         let sizes = &self.sizes;
         let wide = |bytes: f64| Band::exact(sizes.total() * bytes);
         match self.setup.method {
@@ -482,7 +499,11 @@ impl Run<'_> {
         };
         match self.setup.optimizer {
             Some(Optimizer::AdamW) => moments(2.0),
-            Some(Optimizer::AdamW8bit) => Band::new(count.value * 2.0, count.low * 2.0, count.high * 2.1),
+            // Some loops keep the embedding's moments in 32 bits.
+            Some(Optimizer::AdamW8bit) => {
+                let embedding = if self.setup.method == Method::Full { 6.0 * self.sizes.embedding } else { 0.0 };
+                Band::new(count.value * 2.0, count.low * 2.0, count.high * 2.1 + embedding)
+            }
             Some(Optimizer::PagedAdamW8bit) => paged(count.scaled(2.0)),
             Some(Optimizer::PagedAdamW) => paged(moments(2.0)),
             Some(Optimizer::Adafactor) => count.scaled(0.01),
@@ -508,7 +529,10 @@ impl Run<'_> {
         }
         let count = Band::exact(self.sizes.total());
         let bytes = self.master_bytes();
-        let gradients = product(count, bytes).scaled(of_gradients * stays);
+        let by_buckets = matches!(self.setup.sharding, Sharding::Zero1 | Sharding::Zero2 | Sharding::Zero3);
+        // Gradients of 16-bit weights may add up in fp32 under bucket sharding.
+        let of_one = if by_buckets { Band::new(bytes.value, bytes.low, 4.0) } else { bytes };
+        let gradients = product(count, of_one).scaled(of_gradients * stays);
         let (gradients, copies) = match self.setup.step {
             Some(Step::InBackward) => (Band::ZERO, Band::ZERO),
             Some(Step::Fused) => (gradients, Band::ZERO),
@@ -516,7 +540,7 @@ impl Run<'_> {
             None => (gradients, rule("step_copies_foreach")),
         };
         let mut optimizer = self.optimizer_bytes(count, bytes);
-        if matches!(self.setup.sharding, Sharding::Zero1 | Sharding::Zero2 | Sharding::Zero3) {
+        if by_buckets {
             // Sharded states keep fp32 weights beside 16-bit ones: 4 + 4 + 4 bytes a parameter.
             optimizer = larger(optimizer, count.scaled(12.0));
         }
@@ -653,8 +677,26 @@ impl Run<'_> {
                 let bucket = rule("zero_buckets");
                 small + Band::new(bucket.value.min(trained), bucket.low, bucket.high.min(trained))
             }
+            Sharding::None if self.setup.gpus > 1 => {
+                // Gradients are copied into buckets to be reduced, unless they live in them.
+                let trained = match self.setup.method {
+                    Method::Full => product(Band::exact(self.sizes.total()), self.master_bytes()),
+                    Method::Adapter { .. } => product(self.adapter_count(), self.adapter_bytes()),
+                };
+                small + Band::new(trained.value, 0.0, trained.high)
+            }
             _ => small,
         }
+    }
+
+    /// 16-bit copies of fp32 weights that autocast keeps until the end of the forward pass.
+    fn cast_copies(&self) -> Band {
+        let wide = match self.setup.master {
+            Master::F32 | Master::Likely32 => 2.0,
+            Master::Bits16 | Master::Likely16 => 0.0,
+        };
+        let full = self.setup.method == Method::Full && self.setup.autocast && !self.is_fully_sharded();
+        Band::new(if full { wide } else { 0.0 }, 0.0, if full { wide } else { 0.0 }).scaled(self.sizes.total())
     }
 
     fn overhead(&self, allocated: Band) -> Band {
@@ -692,7 +734,7 @@ impl Run<'_> {
         }
         note(setup.filled.low < setup.filled.high, "tokens");
         note(setup.measure == Measure::Unknown, "peak_kind");
-        note(setup.facts.vision == Some(true), "vision");
+        note(setup.facts.vision == Some(true) && setup.facts.vision_params.is_none(), "vision_params");
         assumed
     }
 
@@ -730,6 +772,7 @@ impl Run<'_> {
             ),
             PartKind::Logits => ("tokens_step × vocab × bytes_logit", vec![tokens(), leaf("vocab", sizes.vocab, "")]),
             PartKind::StepCopies => ("parameters × bytes_weight / gpus", vec![parameters(), gpus()]),
+            PartKind::CastCopies => ("parameters × 2 B", vec![parameters()]),
             PartKind::Buffers => ("buckets + small_buffers", Vec::new()),
             PartKind::Overhead => ("allocated × (factor − 1) + context", Vec::new()),
         }

@@ -15,7 +15,7 @@ pub struct RowSetup {
     pub notes: Vec<String>,
 }
 
-/// The columns that this reader looks at. None of them is measured; the origin serves for dating the software alone.
+/// The columns that this reader looks at. None of them is measured, and none says where a row comes from.
 pub(in crate::domain::memory) const COLUMNS: &[&str] = &[
     "model",
     "method",
@@ -31,7 +31,6 @@ pub(in crate::domain::memory) const COLUMNS: &[&str] = &[
     "sharding",
     "peak_kind",
     "note",
-    "origin",
 ];
 
 /// One row's cells by column, trimmed; an empty cell is nothing.
@@ -258,11 +257,11 @@ fn master(dtype: &str, sharding: Sharding, gpus: u32, said: &[Lever]) -> Master 
         Master::F32
     } else if said.contains(&Lever::Native16bit) {
         Master::Bits16
-    } else if flag || (wrapped && said.contains(&Lever::Since202408)) {
-        Master::Likely32
     } else if matches!(sharding, Sharding::Zero1 | Sharding::Zero2 | Sharding::Zero3) && gpus > 1 {
         // Bucket sharding keeps 16-bit weights and gradients and counts its fp32 weights among the states.
         Master::Bits16
+    } else if flag || (wrapped && said.contains(&Lever::Since202408)) {
+        Master::Likely32
     } else if wrapped {
         Master::Likely16
     } else {
