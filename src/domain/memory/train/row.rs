@@ -317,3 +317,70 @@ fn measure(text: &str) -> Measure {
 fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(cells: &[(&str, &str)]) -> Setup {
+        let usual =
+            [("model", "Qwen/Qwen3-8B"), ("seq_len", "4096 packed"), ("micro_batch", "2"), ("base_dtype", "bfloat16")];
+        let cell = |column: &str| cells.iter().chain(&usual).find(|(name, _)| *name == column).map(|(_, text)| *text);
+        let got = RowSetup::read(cell, Catalogue::builtin());
+        assert_eq!(got.missing, Vec::<&str>::new(), "{cells:?}");
+        got.setup.unwrap()
+    }
+
+    #[test]
+    fn words_of_a_row_become_settings() {
+        let full = [("method", "full"), ("framework", "HF Trainer"), ("optimizer", "adamw")];
+        let with = |more: &[(&'static str, &'static str)]| read(&[more, &full].concat());
+        assert_eq!(with(&[]).master, Master::Bits16);
+        assert_eq!(with(&[("base_dtype", "bf16")]).master, Master::Likely32);
+        assert_eq!(with(&[("gpus", "2"), ("sharding", "FSDP")]).master, Master::Likely16);
+        assert_eq!(with(&[("gpus", "2"), ("sharding", "FSDP"), ("note", "liger kernels")]).master, Master::Likely32);
+        assert_eq!(with(&[("gpus", "8"), ("sharding", "ZeRO-3"), ("base_dtype", "bf16")]).master, Master::Bits16);
+        assert_eq!(with(&[("base_dtype", "fp32")]).master, Master::F32);
+        assert_eq!(with(&[("framework", "torchtune"), ("base_dtype", "bf16")]).master, Master::Bits16);
+        assert_eq!(with(&[("framework", "torchtune")]).loss, Loss::Chunked);
+        assert_eq!(with(&[("framework", "HF Trainer liger")]).loss, Loss::Linear);
+        assert_eq!(with(&[("optimizer", "adamw_torch_fused")]).step, Some(Step::Fused));
+        assert_eq!(with(&[("note", "optimizer in backward, paged 8-bit")]).step, Some(Step::InBackward));
+        assert!(with(&[("note", "int4 base ga=8")]).accumulates && !with(&[("note", "ga=1")]).accumulates);
+        for (text, want) in [
+            ("", None),
+            ("adamw", Some(Optimizer::AdamW)),
+            ("paged_adamw_8bit", Some(Optimizer::PagedAdamW8bit)),
+            ("adamw_8bit", Some(Optimizer::AdamW8bit)),
+            ("paged_adamw_32bit", Some(Optimizer::PagedAdamW)),
+            ("adafactor", Some(Optimizer::Adafactor)),
+            ("lion", Some(Optimizer::OneMoment)),
+            ("sgd", Some(Optimizer::Sgd)),
+            ("novel", None),
+        ] {
+            assert_eq!(with(&[("optimizer", text)]).optimizer, want, "{text}");
+        }
+        for (text, want) in [
+            ("none", Sharding::None),
+            ("DDP", Sharding::None),
+            ("ZeRO-1", Sharding::Zero1),
+            ("zero 2", Sharding::Zero2),
+            ("DeepSpeed ZeRO-3", Sharding::Zero3),
+            ("FSDP", Sharding::Fsdp),
+            ("FSDP2 + CPU offload", Sharding::Fsdp2),
+        ] {
+            let got = with(&[("sharding", text), ("gpus", "2")]);
+            assert_eq!((got.sharding, got.offload.parameters), (want, text.contains("CPU offload")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quantised_base_is_prepared_unless_something_says_otherwise() {
+        let prepared = |more: &[(&str, &str)]| read(&[more, &[("method", "qlora")]].concat()).kbit_prepared;
+        assert!(prepared(&[("framework", "transformers+peft")]));
+        assert!(!prepared(&[("framework", "HF Trainer accelerated-peft-bnb")]));
+        assert!(!prepared(&[("framework", "torchtune")]));
+        assert!(!prepared(&[("sharding", "FSDP"), ("gpus", "2")]));
+        assert_eq!(read(&[("method", "gptq-lora")]).base, Base::Int4Groups { group: 128 });
+    }
+}
