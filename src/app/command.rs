@@ -119,6 +119,13 @@ pub enum Command {
     },
     /// Write the curves' numbers.
     ExportCsv(PathBuf),
+    /// Write a text that is already there, a chart's numbers or picture, into a file.
+    WriteText {
+        /// The file.
+        path: PathBuf,
+        /// All of it.
+        contents: String,
+    },
     /// Put this text on the clipboard; the window does it.
     Copy(String),
     /// Leave; asks when something is unsaved.
@@ -225,6 +232,8 @@ pub enum Layer {
     Report,
     /// Write the curves as CSV.
     ExportCsv,
+    /// Write the chart at hand as CSV or SVG.
+    ExportChart,
     /// Add a host.
     AddHost,
     /// Paste an output for the selected host.

@@ -88,6 +88,9 @@ impl App {
                 self.state.picked.remove(&PickingKey::from(picking));
             }
             Command::Report { .. } | Command::ExportCsv(_) => self.export(command),
+            Command::WriteText { path, contents } => {
+                self.start(JobWhat::Files, JobSpec::WriteFile { path, bytes: contents.into_bytes() });
+            }
             // Every other command has its own door.
             _ => {}
         }
@@ -374,6 +377,7 @@ impl App {
         match picking {
             Picking::Report => format!("{name}.html"),
             Picking::Csv => format!("{name}.csv"),
+            Picking::Picture => format!("{name}.svg"),
             _ => name.to_owned(),
         }
     }

@@ -241,7 +241,8 @@ impl App {
             | Command::ImportModel(_)
             | Command::TakePicked(_)
             | Command::Report { .. }
-            | Command::ExportCsv(_) => self.file_command(command, now),
+            | Command::ExportCsv(_)
+            | Command::WriteText { .. } => self.file_command(command, now),
             Command::Probe { .. }
             | Command::ReadOutput { .. }
             | Command::ListSshAliases

@@ -23,7 +23,7 @@ pub(super) fn pick(ctx: &JobCtx, picking: Picking, suggested: &str) -> Outcome {
         Picking::Prompts => dialog.add_filter("JSONL", &["jsonl", "json", "txt"]).pick_file(),
         Picking::ModelConfig => dialog.add_filter("JSON", &["json"]).pick_file(),
         Picking::CapturedOutput | Picking::KeyFile => dialog.pick_file(),
-        Picking::Report | Picking::Csv => dialog.set_file_name(suggested).save_file(),
+        Picking::Report | Picking::Csv | Picking::Picture => dialog.set_file_name(suggested).save_file(),
     };
     if path.is_none() && started.elapsed() < SHOWN {
         return Outcome::Failed(Failure::new(FailureKind::NoFileDialog));

@@ -107,6 +107,8 @@ pub enum Picking {
     Report,
     /// Where a CSV goes.
     Csv,
+    /// Where a picture goes.
+    Picture,
 }
 
 /// A question a job asks a person. The job waits; cancelling it answers too.

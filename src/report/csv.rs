@@ -114,16 +114,25 @@ const COLUMNS: [(&str, Cell); 59] = [
 /// The steps of every candidate's runs, oldest run first.
 #[must_use]
 pub fn render(report: &Report<'_>) -> String {
+    let head = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
+    let runs = report.candidates.iter().flat_map(|compared| compared.runs.iter().rev().map(move |run| (compared, run)));
+    let steps =
+        runs.flat_map(|(compared, run)| run.points.iter().map(move |point| Step { report, compared, run, point }));
+    written(std::iter::once(head).chain(steps.map(|step| COLUMNS.map(|(_, cell)| cell(&step)).to_vec())))
+}
+
+/// Rows of any table, the head first. Texts are kept from being formulas; numbers are cells as they are.
+#[must_use]
+pub fn table(rows: &[Vec<String>]) -> String {
+    let cell = |cell: &String| if cell.parse::<f64>().is_ok() { cell.clone() } else { escape::csv_text(cell) };
+    written(rows.iter().map(|row| row.iter().map(cell).collect()))
+}
+
+fn written(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    // Writing into memory cannot fail.
-    writer.write_record(COLUMNS.map(|(name, _)| name)).ok();
-    for compared in &report.candidates {
-        for run in compared.runs.iter().rev() {
-            for point in &run.points {
-                let step = Step { report, compared, run, point };
-                writer.write_record(COLUMNS.map(|(_, cell)| cell(&step))).ok();
-            }
-        }
+    for row in rows {
+        // Writing into memory cannot fail.
+        writer.write_record(row).ok();
     }
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -34,8 +34,30 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Whether each point has a marker; lines of hundreds of samples have none.
     pub markers: bool,
-    /// A model's line: thin and dotted.
-    pub predicted: bool,
+    /// How the line is drawn.
+    pub style: Style,
+    /// A band around the line: x, low, high.
+    pub band: Vec<(f64, f64, f64)>,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Style {
+    /// In the colour and dash of its candidate.
+    Candidate,
+    /// A model's line for its candidate: thin and dotted.
+    Predicted,
+    /// In a colour of its own ("#RRGGBB"), with dashes of this length or unbroken.
+    Plain(String, Option<f32>),
+}
+
+impl Series {
+    fn colour<'a>(&'a self, palette: &'a Palette) -> &'a str {
+        match &self.style {
+            Style::Plain(colour, _) => colour,
+            Style::Candidate | Style::Predicted => palette.series(self.place),
+        }
+    }
 }
 
 /// One point.
@@ -127,6 +149,7 @@ impl<'a> Drawing<'a> {
         let ys = || {
             points()
                 .flat_map(|point| [point.y, point.interval.map_or(point.y, |(_, high)| high)])
+                .chain(plot.series.iter().flat_map(|series| series.band.iter().map(|(_, _, high)| *high)))
                 .chain(plot.limit.as_ref().map(|limit| limit.value))
                 .filter(|y| y.is_finite())
         };
@@ -324,11 +347,12 @@ impl<'a> Drawing<'a> {
         if path.is_empty() {
             return;
         }
+        self.band(series);
         self.line_style(series, &path);
         for point in shown() {
             let x = self.x.at(point.x);
             if let Some((low, high)) = point.interval {
-                let colour = self.colours.series(series.place);
+                let colour = series.colour(self.colours);
                 let (top, bottom) = (self.y.at(high), self.y.at(low));
                 let whisker = format!(
                     "<path d=\"M{} {}V{}M{} {1}h8M{3} {2}h8\" stroke=\"{colour}\" stroke-opacity=\"0.6\" fill=\"none\"/>",
@@ -345,6 +369,21 @@ impl<'a> Drawing<'a> {
         }
     }
 
+    /// The band around a line, behind it.
+    fn band(&mut self, series: &Series) {
+        let band = || series.band.iter().filter(|(x, low, high)| [x, low, high].iter().all(|value| value.is_finite()));
+        let at = |x: f64, y: f64| format!("{} {}", px(self.x.at(x)), px(self.y.at(y)));
+        let above = band().map(|(x, _, high)| at(*x, *high));
+        let below = band().rev().map(|(x, low, _)| at(*x, *low));
+        let outline: Vec<String> = above.chain(below).collect();
+        if outline.len() < 4 {
+            return;
+        }
+        let colour = series.colour(self.colours);
+        let area = format!("<path d=\"M{}Z\" fill=\"{colour}\" fill-opacity=\"0.14\"/>", outline.join("L"));
+        self.put(&area);
+    }
+
     /// A path in the style of its candidate.
     fn line_style(&mut self, series: &Series, path: &str) {
         let dash = match series.place % 4 {
@@ -353,11 +392,15 @@ impl<'a> Drawing<'a> {
             3 => " stroke-dasharray=\"18 6\"",
             _ => "",
         };
-        let (width, dash) =
-            if series.predicted { ("1.5", " stroke-dasharray=\"1.5 4\" stroke-opacity=\"0.75\"") } else { ("2", dash) };
+        let (width, dash) = match &series.style {
+            Style::Candidate => ("2", dash.to_owned()),
+            Style::Predicted => ("1.5", " stroke-dasharray=\"1.5 4\" stroke-opacity=\"0.75\"".to_owned()),
+            Style::Plain(_, None) => ("2", String::new()),
+            Style::Plain(_, Some(length)) => ("2", format!(" stroke-dasharray=\"{length} {}\"", length * 0.6)),
+        };
         let line = format!(
             "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}/>",
-            self.colours.series(series.place)
+            series.colour(self.colours)
         );
         self.put(&line);
     }
@@ -491,7 +534,7 @@ mod tests {
 
     fn line(name: &str, place: u8, points: &[(f64, f64)]) -> Series {
         let points = points.iter().map(|(x, y)| Point { x: *x, y: *y, interval: None, hollow: false }).collect();
-        Series { name: name.into(), place, points, markers: true, predicted: false }
+        Series { name: name.into(), place, points, markers: true, style: Style::Candidate, band: Vec::new() }
     }
 
     fn plot(series: Vec<Series>) -> Plot {

@@ -30,7 +30,7 @@ use leasebench::domain::units::{SizeUnit, StatedSize};
 use leasebench::engine::files::Places;
 use leasebench::project::plan::Plan;
 use leasebench::project::store::{self, Altered};
-use leasebench::report::svg::{Limit, Plot, Point, Series};
+use leasebench::report::svg::{Limit, Plot, Point, Series, Style};
 use leasebench::report::{ReportFormat, render};
 
 use super::cli::{leasebench, told};
@@ -535,10 +535,11 @@ fn plot() -> Plot {
         place,
         points: points.iter().map(|(x, y, half)| point(*x, *y, *half, hollow)).collect(),
         markers: true,
-        predicted: false,
+        style: Style::Candidate,
+        band: Vec::new(),
     };
     let mut predicted = series("A, predicted", 0, false, &[(2.0, 95.0, 0.0), (8.0, 170.0, 0.0), (14.0, 900.0, 0.0)]);
-    (predicted.markers, predicted.predicted) = (false, true);
+    (predicted.markers, predicted.style) = (false, Style::Predicted);
     Plot {
         title: "TTFT p95, ms".into(),
         x_title: "arrival rate, req/s".into(),

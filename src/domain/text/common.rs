@@ -36,6 +36,7 @@ words! {
         masked,
         no_data,
         show_series,
+        export_chart,
         not_run_here,
         copied,
         stderr,

@@ -140,6 +140,8 @@ words! {
         csv_title,
         csv_path,
         csv_why,
+        chart_csv_why,
+        chart_svg_why,
         keys_title,
         quit_title,
         quit_why,

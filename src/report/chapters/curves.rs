@@ -10,7 +10,7 @@ use crate::domain::seen::Run;
 use crate::domain::stats;
 use crate::report::Compared;
 use crate::report::doc::{Block, Line, Table};
-use crate::report::svg::{Limit, Plot, Point, Series};
+use crate::report::svg::{Limit, Plot, Point, Series, Style};
 
 /// The newest runs of each candidate and kind of load that are drawn; older ones stay in the table of runs.
 const DRAWN_RUNS: usize = 3;
@@ -122,7 +122,14 @@ fn series(ctx: &Ctx<'_>, drawn: Drawn<'_>, each: impl Fn(&StepPoint) -> Option<(
         })
         .collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Series { name: series_name(ctx, drawn), place: drawn.0.candidate.series, points, markers: true, predicted: false }
+    Series {
+        name: series_name(ctx, drawn),
+        place: drawn.0.candidate.series,
+        points,
+        markers: true,
+        style: Style::Candidate,
+        band: Vec::new(),
+    }
 }
 
 fn plot(ctx: &Ctx<'_>, load: Load, title: String, series: Vec<Series>, limit: Option<Limit>) -> Plot {

@@ -6,7 +6,7 @@ use crate::domain::format;
 use crate::domain::memory::{Fit, MemoryEstimate};
 use crate::report::Compared;
 use crate::report::doc::{Block, Line, Mark, Part, RowKind, Table};
-use crate::report::svg::{Plot, Point, Series};
+use crate::report::svg::{Plot, Point, Series, Style};
 
 const GIB: f64 = 1_073_741_824.0;
 
@@ -140,17 +140,18 @@ fn plot(ctx: &Ctx<'_>) -> Plot {
     let mut series = Vec::new();
     for (compared, curve) in curves(ctx) {
         let name = super::named(&compared.candidate.name, compared.candidate.id.as_str());
-        let of = |words: &str, points: Vec<Point>, predicted: bool| Series {
+        let of = |words: &str, points: Vec<Point>, style: Style| Series {
             name: filled(words, &[("name", &name)]),
             place: compared.candidate.series,
             points,
             markers: false,
-            predicted,
+            style,
+            band: Vec::new(),
         };
         let need = curve.points.iter().map(|at| point(at.in_flight, curve.fixed + at.kv_full)).collect();
-        series.push(of(&w.need_of, need, true));
+        series.push(of(&w.need_of, need, Style::Predicted));
         let ends = [curve.points.first(), curve.points.last()].into_iter().flatten();
-        series.push(of(&w.limit_of, ends.map(|at| point(at.in_flight, curve.limit)).collect(), false));
+        series.push(of(&w.limit_of, ends.map(|at| point(at.in_flight, curve.limit)).collect(), Style::Candidate));
     }
     Plot {
         title: w.memory_plot.clone(),

@@ -10,7 +10,7 @@ use crate::domain::load::{Api, GpuSample, Prompts};
 use crate::domain::seen::Run;
 use crate::report::Compared;
 use crate::report::doc::{Block, Line, Mark, Part, Table};
-use crate::report::svg::{Plot, Point, Series};
+use crate::report::svg::{Plot, Point, Series, Style};
 
 /// The most points of a line over time.
 const MAX_POINTS: usize = 240;
@@ -177,7 +177,8 @@ fn memory_plot(ctx: &Ctx<'_>) -> Plot {
                 place: compared.candidate.series,
                 points: samples.iter().step_by(step).filter_map(point).collect(),
                 markers: false,
-                predicted: false,
+                style: Style::Candidate,
+                band: Vec::new(),
             });
         }
     }

@@ -321,7 +321,7 @@ fn plots_ui(ui: &mut Ui, project: &Project, runs: &[Listed<'_>], text: &Text, ch
         }
     });
     ui.add_space(t.space.m);
-    Card::new().show(ui, |ui| memory_ui(ui, runs, text, low));
+    Card::new().show(ui, |ui| memory_ui(ui, runs, text, low, out));
 }
 
 #[allow(clippy::too_many_arguments, reason = "what a chart shows, where, and how high")]
@@ -380,7 +380,7 @@ fn chart_ui(
         .at(&at)
         .note(&note)
         .height(height)
-        .show(ui, text);
+        .show(ui, text, out);
     if let Some(id) = response.toggled.and_then(|idx| ids.get(idx)) {
         out.push(Command::ToggleRun((*id).clone()));
     }
@@ -390,7 +390,7 @@ fn chart_ui(
 }
 
 /// Memory of every sampled GPU over the run.
-fn memory_ui(ui: &mut Ui, runs: &[Listed<'_>], text: &Text, height: f32) {
+fn memory_ui(ui: &mut Ui, runs: &[Listed<'_>], text: &Text, height: f32, out: &mut Vec<Command>) {
     let words = &text.curves;
     let mut lines = Vec::new();
     for listed in runs.iter().filter(|listed| listed.shown) {
@@ -411,5 +411,5 @@ fn memory_ui(ui: &mut Ui, runs: &[Listed<'_>], text: &Text, height: f32) {
         small(ui, &words.memory_none);
         return;
     }
-    Chart::new("curves memory", &words.memory_title, "GiB", &words.memory_x, &lines).height(height).show(ui, text);
+    Chart::new("curves memory", &words.memory_title, "GiB", &words.memory_x, &lines).height(height).show(ui, text, out);
 }

@@ -45,7 +45,7 @@ pub fn memory_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>
     ui.add_space(tokens(ui).space.m);
     bars_ui(ui, project, views, text, out);
     ui.add_space(tokens(ui).space.m);
-    curve_ui(ui, project, views, text);
+    curve_ui(ui, project, views, text, out);
     ui.add_space(tokens(ui).space.s);
     caption(ui, &text.memory.note);
 }
@@ -231,7 +231,7 @@ fn parts(estimate: &MemoryEstimate) -> MemoryParts {
 }
 
 /// What the KV cache needs over concurrency for the candidate with the widest curve, against the pool of each.
-fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], text: &Text) {
+fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], text: &Text, out: &mut Vec<Command>) {
     let words = &text.memory;
     let t = tokens(ui);
     let brief = &project.plan.brief;
@@ -293,6 +293,6 @@ fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], text: &Text
         Chart::new("memory curve", &words.plot_title, "GiB", &words.plot_x, &lines)
             .at(&at)
             .height(300.0)
-            .show(ui, text);
+            .show(ui, text, out);
     });
 }

@@ -18,6 +18,7 @@ use crate::engine::event::{Picking, Question, Reply};
 use crate::project::edit::Edit;
 use crate::ui::screens;
 use crate::ui::theme::{Font, tokens};
+use crate::ui::widgets::chart::to_export;
 use crate::ui::widgets::{Button, Field, dialog, dialog_buttons, key_value, segmented, small};
 
 /// The top layer, a question of a job, or the offer of unsaved work; one at a time.
@@ -33,6 +34,7 @@ pub(super) fn dialogs(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Com
         Some(Layer::SaveAs) => save_as_ui(ui, state, text, out),
         Some(Layer::Report) => report_ui(ui, state, text, out),
         Some(Layer::ExportCsv) => csv_ui(ui, state, text, out),
+        Some(Layer::ExportChart) => chart_ui(ui, state, text, out),
         Some(Layer::Jobs) => jobs_ui(ui, state, text, out),
         Some(Layer::Keys) => keys_ui(ui, text, out),
         Some(Layer::Settings) => settings_ui(ui, state, text, out),
@@ -197,6 +199,39 @@ fn csv_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
         if go {
             out.push(Command::CloseTop);
             out.push(Command::ExportCsv(PathBuf::from(path.trim())));
+        }
+    });
+}
+
+fn chart_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
+    let Some(file) = to_export(ui) else {
+        out.push(Command::CloseTop);
+        return;
+    };
+    let title = fill(&text.common.export_chart, &[("title", file.title.clone())]);
+    dialog(ui, "chart", &title, out, |ui, out| {
+        let id = Id::unique("chart export as picture");
+        let mut picture = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+        if let Some(chosen) = segmented(ui, &[(false, "CSV"), (true, "SVG")], picture) {
+            picture = chosen;
+            forget_path(ui, "chart.path");
+        }
+        ui.data_mut(|data| {
+            data.insert_temp(id, picture);
+        });
+        small(ui, if picture { &text.shell.chart_svg_why } else { &text.shell.chart_csv_why });
+        let suggested = suggested_file(state, if picture { "chart.svg" } else { "chart.csv" });
+        let picking = if picture { Picking::Picture } else { Picking::Csv };
+        let path = path_ui(ui, "chart.path", &text.shell.csv_path, picking, &suggested, state, text, out);
+        let mut go = entered(ui, "chart.path") && !path.trim().is_empty();
+        dialog_buttons(ui, "", |ui| {
+            go |= Button::primary(&text.shell.write).enabled(!path.trim().is_empty(), "").show(ui).clicked();
+            cancel_button(ui, text, out);
+        });
+        if go {
+            out.push(Command::CloseTop);
+            let contents = if picture { file.svg.clone() } else { file.csv.clone() };
+            out.push(Command::WriteText { path: PathBuf::from(path.trim()), contents });
         }
     });
 }

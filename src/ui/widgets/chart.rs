@@ -11,11 +11,14 @@ use egui::{
 };
 use egui_plot::{FilledArea, Line as PlotLine, LineStyle, Plot, PlotBounds, PlotPoints};
 
-use super::button::segmented;
+use super::button::{icon_button, segmented};
+use super::icons;
 use super::series::{paint_line, paint_marker};
 use super::table::{Column, Table};
+use crate::app::command::{Command, Layer};
 use crate::domain::format::{fixed, short};
 use crate::domain::text::{Text, fill};
+use crate::report::svg;
 use crate::ui::theme::{Font, Line, Marker, SeriesLook, Tokens, tokens};
 
 /// How a line looks.
@@ -129,6 +132,27 @@ pub struct ChartResponse {
     pub clicked: Option<(usize, usize)>,
 }
 
+/// A chart that a person asked to have as a file, as it was shown.
+#[derive(Debug, Clone, Default)]
+pub struct ChartFile {
+    /// Its title.
+    pub title: String,
+    /// Its numbers.
+    pub csv: String,
+    /// Its picture.
+    pub svg: String,
+}
+
+fn export_id() -> Id {
+    Id::unique("chart to export")
+}
+
+/// The chart whose export was asked for last.
+#[must_use]
+pub fn to_export(ui: &Ui) -> Option<ChartFile> {
+    ui.data(|data| data.get_temp(export_id()))
+}
+
 /// What is on the axes.
 struct Frame {
     x: RangeInclusive<f64>,
@@ -192,11 +216,17 @@ impl<'a> Chart<'a> {
     }
 
     /// Draws it across the width there is.
-    pub fn show(self, ui: &mut Ui, text: &Text) -> ChartResponse {
+    pub fn show(self, ui: &mut Ui, text: &Text, out: &mut Vec<Command>) -> ChartResponse {
         let mut result = ChartResponse::default();
         let table_id = Id::unique(("chart table", self.salt));
         let mut as_table = ui.data(|data| data.get_temp::<bool>(table_id)).unwrap_or(false);
-        self.head(ui, text, &mut as_table, &mut result);
+        if self.head(ui, text, &mut as_table, &mut result) {
+            let file = ChartFile { title: self.title.to_owned(), csv: self.csv(), svg: self.svg(text) };
+            ui.data_mut(|data| {
+                data.insert_temp(export_id(), file);
+            });
+            out.push(Command::Show(Layer::ExportChart));
+        }
         ui.data_mut(|data| {
             data.insert_temp(table_id, as_table);
         });
@@ -208,8 +238,10 @@ impl<'a> Chart<'a> {
         result
     }
 
-    fn head(&self, ui: &mut Ui, text: &Text, as_table: &mut bool, result: &mut ChartResponse) {
+    /// Whether the chart is to be exported.
+    fn head(&self, ui: &mut Ui, text: &Text, as_table: &mut bool, result: &mut ChartResponse) -> bool {
         let t = tokens(ui);
+        let mut export = false;
         super::split(
             ui,
             |ui| {
@@ -233,6 +265,8 @@ impl<'a> Chart<'a> {
                 {
                     *as_table = chosen;
                 }
+                let name = fill(&text.common.export_chart, &[("title", self.title.to_owned())]);
+                export = icon_button(ui, icons::EXPORT, &name, !self.lines.is_empty()).clicked();
                 // What does not fit beside the title stays out, the last first; the table has every name.
                 let mut room = ui.available_width() - t.space.m;
                 let fitting = self.lines.iter().take_while(|line| {
@@ -249,18 +283,83 @@ impl<'a> Chart<'a> {
             },
         );
         ui.add_space(t.space.xs);
+        export
+    }
+
+    /// Every x of what is shown, ascending.
+    fn xs(&self) -> Vec<f64> {
+        let shown = self.lines.iter().filter(|line| line.shown);
+        let mut xs: Vec<f64> = shown.flat_map(|line| line.points.iter().map(|point| point.x)).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        xs
+    }
+
+    /// What is shown as CSV: a row for each x, a column for each line, and two more where it has a band. Full precision.
+    fn csv(&self) -> String {
+        let shown: Vec<&ChartLine> = self.lines.iter().filter(|line| line.shown).collect();
+        let mut rows = vec![vec![self.x_title.to_owned()]];
+        for line in &shown {
+            let name = unit_after(&line.name, self.unit);
+            let bounds = if line.band.is_empty() { &[""][..] } else { &["", " low", " high"] };
+            rows.iter_mut().for_each(|head| head.extend(bounds.iter().map(|bound| format!("{name}{bound}"))));
+        }
+        for x in self.xs() {
+            let mut row = vec![x.to_string()];
+            for line in &shown {
+                let point = line.points.iter().find(|point| (point.x - x).abs() < 1e-9);
+                row.push(point.map(|point| point.y.to_string()).unwrap_or_default());
+                if !line.band.is_empty() {
+                    let band = line.band.iter().find(|(at, _, _)| (at - x).abs() < 1e-9);
+                    row.push(band.map(|(_, low, _)| low.to_string()).unwrap_or_default());
+                    row.push(band.map(|(_, _, high)| high.to_string()).unwrap_or_default());
+                }
+            }
+            rows.push(row);
+        }
+        crate::report::csv::table(&rows)
+    }
+
+    /// What is shown as a picture.
+    fn svg(&self, text: &Text) -> String {
+        let series = self.lines.iter().filter(|line| line.shown).map(|line| {
+            let (place, style) = match line.look {
+                Look::Series(place) => (place, svg::Style::Candidate),
+                Look::Predicted(place) => (place, svg::Style::Predicted),
+                Look::Plain(color, dash) => {
+                    let length = match dash {
+                        Line::Solid => None,
+                        Line::Dashed(length) | Line::Dotted(length) => Some(length),
+                    };
+                    let [red, green, blue, _] = color.to_array();
+                    (0, svg::Style::Plain(format!("#{red:02X}{green:02X}{blue:02X}"), length))
+                }
+            };
+            let point =
+                |point: &ChartPoint| svg::Point { x: point.x, y: point.y, interval: None, hollow: point.provisional };
+            svg::Series {
+                name: line.name.clone(),
+                place,
+                points: line.points.iter().map(point).collect(),
+                markers: line.markers,
+                style,
+                band: line.band.clone(),
+            }
+        });
+        let plot = svg::Plot {
+            title: if self.unit.is_empty() { self.title.to_owned() } else { format!("{}, {}", self.title, self.unit) },
+            x_title: self.x_title.to_owned(),
+            log: self.log,
+            log_words: text.report.logarithmic.clone(),
+            series: series.collect(),
+            limit: self.limits.first().map(|limit| svg::Limit { value: limit.y, words: limit.words.clone() }),
+        };
+        plot.render()
     }
 
     /// The same numbers as rows: one column a series.
     fn table(&self, ui: &mut Ui, text: &Text) {
-        let mut xs: Vec<f64> = self
-            .lines
-            .iter()
-            .filter(|line| line.shown)
-            .flat_map(|line| line.points.iter().map(|point| point.x))
-            .collect();
-        xs.sort_by(f64::total_cmp);
-        xs.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        let xs = self.xs();
         let shown: Vec<&ChartLine> = self.lines.iter().filter(|line| line.shown).collect();
         let mut columns = vec![Column::left(self.x_title, 1.2)];
         columns.extend(shown.iter().map(|line| Column::right(&line.name, 1.0)));

@@ -189,7 +189,7 @@ fn page(ui: &mut egui::Ui, page: &mut Page, language: Language) {
                     .limits(&[Limit { y: 500.0, words: "SLO 500 ms".into(), soft: false }])
                     .at(&[At { x: 8.0, words: say("the brief", "需求书").into() }])
                     .height(260.0)
-                    .show(ui, text);
+                    .show(ui, text, &mut Vec::new());
             });
             right.add_space(12.0);
             let columns = [

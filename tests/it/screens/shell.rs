@@ -3,7 +3,7 @@
 use egui::{Key, Modifiers, Role};
 use egui_kittest::kittest::{NodeT, Queryable};
 use leasebench::app::command::{Command, Layer, Screen, ThemeChoice};
-use leasebench::domain::text::{Language, Text};
+use leasebench::domain::text::{Language, Text, fill};
 use leasebench::project::edit::Edit;
 use leasebench::project::plan::Plan;
 
@@ -313,5 +313,39 @@ fn drawer_pictures() {
             .unwrap()
             .save(folder.join(format!("shell-drawer-{theme:?}-{}.png", language.tag())))
             .unwrap();
+    }
+}
+
+#[test]
+fn a_chart_is_written_as_numbers_and_as_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    for (language, theme) in looks() {
+        let text = Text::of(language);
+        let plan = super::plans::with_candidates();
+        let commands = vec![Command::Go(Screen::Memory)];
+        let mut window = window(Setup { language, theme, plan: Some(plan), commands, ..Setup::default() });
+        let title = text.memory.plot_title.clone();
+        let export = fill(&text.common.export_chart, &[("title", title.clone())]);
+        for (kind, name, begins) in
+            [("CSV", "a.csv", format!("{},", text.memory.plot_x)), ("SVG", "a.svg", "<svg".into())]
+        {
+            window.harness.get_by_role_and_label(Role::Button, &export).click();
+            window.harness.run_ok();
+            window.harness.get_by_role_and_label(Role::Button, kind).click();
+            window.harness.run_ok();
+            let path = folder.path().join(format!("{}-{name}", text.memory.title));
+            let field = window.harness.get_by_role_and_label(Role::TextInput, &text.shell.csv_path);
+            field.focus();
+            window.harness.run_ok();
+            window.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+            let field = window.harness.get_by_role_and_label(Role::TextInput, &text.shell.csv_path);
+            field.type_text(&path.display().to_string());
+            window.harness.run_ok();
+            window.harness.get_by_role_and_label(Role::Button, &text.shell.write).click();
+            window.step_until("the file", std::time::Duration::from_secs(20), |_| path.exists());
+            let written = std::fs::read_to_string(&path).unwrap();
+            assert!(written.starts_with(&begins), "{written:.80}");
+            assert!(kind == "CSV" || written.contains(&title), "{written:.400}");
+        }
     }
 }

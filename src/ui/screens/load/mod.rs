@@ -38,7 +38,7 @@ pub fn load_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) 
         None => actions_ui(ui, project, text, out),
     });
     match (job, run) {
-        (Some(job), _) => panel::live_ui(ui, project, job, text),
+        (Some(job), _) => panel::live_ui(ui, project, job, text, out),
         (None, Some(run)) => {
             runs_ui(ui, state, project, run, chosen_id, text);
             ui.add_space(tokens(ui).space.s);

@@ -48,7 +48,7 @@ struct Shown<'a> {
 }
 
 /// The running test.
-pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
+pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text, out: &mut Vec<Command>) {
     let plan = project.live_plan.as_ref();
     let limits = plan.map_or_else(ValidityLimits::default, |plan| plan.validity);
     let slo = project.plan.brief.slo;
@@ -86,7 +86,7 @@ pub(super) fn live_ui(ui: &mut Ui, project: &Project, job: &Job, text: &Text) {
         valid,
         ended: RunEnd::Done,
     };
-    shown.draw(ui, text);
+    shown.draw(ui, text, out);
 }
 
 /// A finished run.
@@ -126,7 +126,7 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
         valid: run.is_sound(),
         ended: run.ended,
     };
-    shown.draw(ui, text);
+    shown.draw(ui, text, out);
     ui.add_space(tokens(ui).space.s);
     ui.horizontal_wrapped(|ui| {
         let prompts = match &run.plan.prompts {
@@ -147,14 +147,14 @@ pub(super) fn run_ui(ui: &mut Ui, run: &Run, text: &Text, out: &mut Vec<Command>
 }
 
 impl Shown<'_> {
-    fn draw(&self, ui: &mut Ui, text: &Text) {
+    fn draw(&self, ui: &mut Ui, text: &Text, out: &mut Vec<Command>) {
         let t = tokens(ui);
         self.chips(ui, text);
         ui.add_space(t.space.s);
         self.figures(ui, text);
         ui.add_space(t.space.m);
         columns(ui, t.space.m, [1.0, -316.0], |[left, right]| {
-            self.plots(left, text);
+            self.plots(left, text, out);
             Card::new().tight().show(right, |ui| self.steps(ui, text));
             right.add_space(t.space.m);
             Card::new().show(right, |ui| self.validity(ui, text));
@@ -336,7 +336,7 @@ impl Shown<'_> {
         });
     }
 
-    fn plots(&self, ui: &mut Ui, text: &Text) {
+    fn plots(&self, ui: &mut Ui, text: &Text, out: &mut Vec<Command>) {
         let words = &text.load;
         let t = tokens(ui);
         let plain = |name: &str, color, line, value: &dyn Fn(&LiveRow) -> Option<f64>| {
@@ -373,9 +373,9 @@ impl Shown<'_> {
             soft: true,
         }];
         let height = 176.0;
-        let chart = |ui: &mut Ui, salt: &str, title: &str, unit: &str, lines: &[ChartLine], limits: &[Limit]| {
+        let mut chart = |ui: &mut Ui, salt: &str, title: &str, unit: &str, lines: &[ChartLine], limits: &[Limit]| {
             Card::new().show(ui, |ui| {
-                Chart::new(salt, title, unit, &words.x_secs, lines).limits(limits).height(height).show(ui, text);
+                Chart::new(salt, title, unit, &words.x_secs, lines).limits(limits).height(height).show(ui, text, out);
             });
         };
         columns(ui, t.space.m, [1.0, 1.0], |[left, right]| {
