@@ -3,6 +3,7 @@
 
 mod check;
 mod load;
+mod memory;
 pub mod out;
 mod parse;
 mod practice;
@@ -61,6 +62,8 @@ enum Verb {
     Parse(parse::ParseArgs),
     /// Run one load test against an OpenAI-compatible endpoint.
     Load(Box<load::LoadArgs>),
+    /// Predict the GPU memory of every row of a table: serving engines, training or image generation.
+    Memory(memory::MemoryArgs),
     /// Serve a small OpenAI-compatible endpoint with scripted behaviour on this computer's loopback.
     PracticeServer(practice::PracticeArgs),
 }
@@ -119,6 +122,7 @@ pub fn run(headless: Headless) -> ExitCode {
         Verb::Probe(args) => probe::run(&args, text),
         Verb::Parse(args) => parse::run(&args, text),
         Verb::Load(args) => load::run(&args, text),
+        Verb::Memory(args) => memory::run(&args, text),
         Verb::PracticeServer(args) => practice::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))

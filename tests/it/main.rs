@@ -21,6 +21,7 @@ mod hostile;
 mod house;
 mod laws;
 mod load;
+mod memory_accuracy;
 mod memory_training;
 mod model_import;
 mod report;

@@ -113,10 +113,15 @@ impl Catalogue {
         }
     }
 
-    /// Adds the rows of another catalogue in front of these: its names win.
+    /// Adds the rows of another catalogue: its names win. What the columns of `models.csv` cannot tell is kept from the
+    /// row of the same name.
     pub fn overlay(&mut self, other: &Self) {
         for facts in &other.rows {
-            self.push(facts.clone());
+            let mut facts = facts.clone();
+            if let Some(old) = self.find(&facts.model) {
+                facts.fill_more(old);
+            }
+            self.push(facts);
         }
         self.notes.extend(other.notes.iter().cloned());
     }

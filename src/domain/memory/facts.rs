@@ -112,6 +112,8 @@ pub struct ModelFacts {
     pub moe_layers: Option<u32>,
     /// Parameters of the image part, its projector included.
     pub vision_params: Option<u64>,
+    /// Patches of the largest image that is taken.
+    pub vision_patches: Option<u32>,
     /// Parameters of other parts that are loaded: sound, per-layer embeddings. Kept 16-bit, on every GPU.
     pub other_params: Option<u64>,
     /// Last layers that reuse the cache of earlier ones and keep none of their own.
@@ -130,6 +132,8 @@ pub struct ModelFacts {
     pub index_heads: Option<u32>,
     /// Head size of the sparse-attention indexer.
     pub index_head_dim: Option<u32>,
+    /// Whether it answers with an embedding or a score: no output projection, no sampling.
+    pub pooling: Option<bool>,
     /// Matrices of a feed-forward layer: 3 gated (the rule when not stated), 2 plain.
     pub mlp_matrices: Option<u32>,
 }
@@ -225,6 +229,8 @@ impl ModelFacts {
         "mamba_groups",
         "index_heads",
         "index_head_dim",
+        "pooling",
+        "vision_patches",
         "mlp_matrices",
     ];
 
@@ -300,6 +306,7 @@ impl ModelFacts {
             "qk_norm" => &mut self.qk_norm,
             "k_eq_v" => &mut self.k_eq_v,
             "vision" => &mut self.vision,
+            "pooling" => &mut self.pooling,
             _ => return None,
         })
     }
@@ -355,9 +362,37 @@ impl ModelFacts {
             "mamba_groups" => (&mut self.mamba_groups, COUNTS),
             "index_heads" => (&mut self.index_heads, COUNTS),
             "index_head_dim" => (&mut self.index_head_dim, SIZES),
+            "vision_patches" => (&mut self.vision_patches, SIZES),
             "mlp_matrices" => (&mut self.mlp_matrices, 1..=4),
             _ => return None,
         })
+    }
+
+    /// Takes from `other` what is not known here, of the facts that `models.csv` has no column for.
+    pub fn fill_more(&mut self, other: &Self) {
+        let more = Self {
+            shared_intermediate: other.shared_intermediate,
+            moe_layers: other.moe_layers,
+            vision_params: other.vision_params,
+            vision_patches: other.vision_patches,
+            other_params: other.other_params,
+            kv_shared_layers: other.kv_shared_layers,
+            mamba_layers: other.mamba_layers,
+            mamba_heads: other.mamba_heads,
+            mamba_head_dim: other.mamba_head_dim,
+            mamba_state: other.mamba_state,
+            mamba_groups: other.mamba_groups,
+            index_heads: other.index_heads,
+            index_head_dim: other.index_head_dim,
+            pooling: other.pooling,
+            mlp_matrices: other.mlp_matrices,
+            // A state-space hybrid's pattern is told by these together.
+            full_attn_layers: other.full_attn_layers.filter(|_| other.mamba_layers.is_some()),
+            linear_conv: other.linear_conv.filter(|_| other.mamba_layers.is_some()),
+            origin: other.origin.clone(),
+            ..Self::default()
+        };
+        self.fill(&more);
     }
 
     /// Takes from `other` what is not known here; the origin names both when anything was taken.
@@ -420,6 +455,8 @@ impl ModelFacts {
         fill(&mut self.mamba_groups, &other.mamba_groups);
         fill(&mut self.index_heads, &other.index_heads);
         fill(&mut self.index_head_dim, &other.index_head_dim);
+        fill(&mut self.pooling, &other.pooling);
+        fill(&mut self.vision_patches, &other.vision_patches);
         fill(&mut self.mlp_matrices, &other.mlp_matrices);
         if *self != before && self.origin != other.origin {
             self.origin = format!("{}; {}", self.origin, other.origin);

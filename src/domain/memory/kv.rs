@@ -234,6 +234,18 @@ impl Layout {
             .sum()
     }
 
+    /// Bytes of sliding windows in buffers outside the blocks.
+    #[must_use]
+    pub const fn beside(&self) -> f64 {
+        self.beside_bytes
+    }
+
+    /// Bytes of one request's recurrent states where they are a pool of their own, outside the blocks.
+    #[must_use]
+    pub fn state_bytes(&self) -> f64 {
+        if self.groups.iter().any(|group| group.keeps == Keeps::State) { 0.0 } else { self.request_bytes }
+    }
+
     /// Bytes that a request of so many tokens needs.
     #[must_use]
     pub fn need(&self, tokens: f64) -> f64 {
@@ -349,7 +361,9 @@ fn kinds(facts: &ModelFacts, setup: &CacheSetup, notes: &mut Vec<&'static str>) 
         out.push(Layers { count: of_stage(((all - full) * own).round()), keeps: Keeps::Window(window), bytes });
     } else {
         if window.is_some_and(|window| window < setup.max_len) {
-            notes.push("the model states a sliding window and not which layers have it; all are taken to keep every token");
+            notes.push(
+                "the model states a sliding window and not which layers have it; all are taken to keep every token",
+            );
         }
         out.push(Layers { count: of_stage((all * own).round()), keeps: Keeps::All, bytes });
     }

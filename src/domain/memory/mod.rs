@@ -4,16 +4,27 @@
 //! - [`facts`], [`catalogue`]: what is known of a model. A name selects a row of facts and nothing more.
 //! - [`measured`]: what an engine's log says of its memory, to lay over what was predicted.
 //! - [`image`]: peak memory of image generation.
+//! - [`quant`], [`weights`], [`kv`]: number formats, the tensors an engine loads, the cache it cuts.
+//! - [`rules`]: what depends on engine, version and card, as rows of data.
+//! - [`serve`]: the prediction for a serving engine; [`calibrate`]: what a measured run teaches it.
+//! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
 
 pub mod band;
+pub mod calibrate;
 pub mod catalogue;
 pub mod estimate;
 pub mod facts;
 pub mod image;
+pub mod kv;
 pub mod measured;
+pub mod quant;
+pub mod rules;
+pub mod serve;
+pub mod table;
 pub mod train;
+pub mod weights;
 
 pub use band::Band;
 pub use catalogue::{Catalogue, CatalogueError};

@@ -188,7 +188,9 @@ impl Scheme {
         let mut scheme = Self::plain(plain).within(
             WeightFormat::Nvfp4,
             WeightFormat::Plain(plain),
-            &format!("quantisation \"{shown}\" is not known; anything from 4 bits to unquantised is within the interval"),
+            &format!(
+                "quantisation \"{shown}\" is not known; anything from 4 bits to unquantised is within the interval"
+            ),
         );
         scheme.is_guess = true;
         scheme
@@ -225,9 +227,10 @@ impl Scheme {
             return Some(with_backend(Self::of(WeightFormat::Mxfp4, plain, Method::Mxfp4)));
         }
         if words.any(&["nf4", "bnb", "bitsandbytes", "qlora"]) && !words.any(&["int8", "8bit", "8"]) {
-            let double = words.any(&["double", "dq", "nested"]);
-            let scheme = Self::of(WeightFormat::Nf4 { double }, plain, Method::BitsAndBytes);
-            return Some(if double {
+            // Engines that quantise while they load keep the scales quantised again.
+            let is_single = words.any(&["single", "nodq"]);
+            let scheme = Self::of(WeightFormat::Nf4 { double: !is_single }, plain, Method::BitsAndBytes);
+            return Some(if is_single || words.any(&["double", "dq", "nested"]) {
                 scheme
             } else {
                 scheme.within(
@@ -237,7 +240,8 @@ impl Scheme {
                 )
             });
         }
-        if words.any(&["int4", "4bit", "w4a16", "awq", "gptq", "autoround", "w4a8", "w4a4", "4"]) && !words.has("int8") {
+        if words.any(&["int4", "4bit", "w4a16", "awq", "gptq", "autoround", "w4a8", "w4a4", "4"]) && !words.has("int8")
+        {
             let zeros = words.any(&["awq", "asym"]);
             let stated = words.group().or(match facts.quant_group {
                 Some(QuantGroup::Run(group)) => Some(group),
@@ -261,7 +265,8 @@ impl Scheme {
             let block = words.any(&["block", "128x128"])
                 || (!words.any(&["dynamic", "tensor", "channel", "online", "static"])
                     && matches!(facts.quant_group, Some(QuantGroup::Block(..))));
-            let own = if words.any(&["online", "dynamic"]) && !compressed { Method::Online } else { Method::Checkpoint };
+            let own =
+                if words.any(&["online", "dynamic"]) && !compressed { Method::Online } else { Method::Checkpoint };
             let format = if block { WeightFormat::ByteBlock } else { WeightFormat::Byte };
             return Some(Self::of(format, plain, method(own)));
         }
@@ -274,7 +279,9 @@ impl Scheme {
             ));
         }
         let bytes = words.list.iter().find_map(|word| plain_bytes(word));
-        bytes.map(Self::plain).or_else(|| words.any(&["none", "no", "unquantized", "unquantised"]).then(|| Self::plain(plain)))
+        bytes
+            .map(Self::plain)
+            .or_else(|| words.any(&["none", "no", "unquantized", "unquantised"]).then(|| Self::plain(plain)))
     }
 }
 
@@ -315,7 +322,9 @@ impl KvFormat {
         let name = text.split(['/', ',', ' ']).next().unwrap_or_default();
         Some(match name {
             "" | "auto" | "model" | "default" => Self { is_stated: false, ..Self::of(plain) },
-            "fp8" | "fp8_e4m3" | "fp8_e5m2" | "fp8_inc" | "float8_e4m3fn" | "float8_e5m2" | "e4m3" | "e5m2" => Self::of(1.0),
+            "fp8" | "fp8_e4m3" | "fp8_e5m2" | "fp8_inc" | "float8_e4m3fn" | "float8_e5m2" | "e4m3" | "e5m2" => {
+                Self::of(1.0)
+            }
             // A 32-bit scale a token and head, over 128 values and more.
             "int8" | "int8_per_token_head" | "int8_per_token" => Self { range: (1.0, 1.032), ..Self::of(1.01) },
             "nvfp4" | "fp4" => Self::of(9.0 / 16.0),
@@ -382,11 +391,13 @@ impl Words {
     /// `g128`, `group 32`, `gs64`.
     fn group(&self) -> Option<u32> {
         let number = |word: &str| word.parse::<u32>().ok().filter(|group| (8..=65536).contains(group));
-        let joined = self.list.iter().find_map(|word| {
-            ["g", "gs", "group"].iter().find_map(|prefix| word.strip_prefix(prefix).and_then(number))
-        });
+        let joined = self
+            .list
+            .iter()
+            .find_map(|word| ["g", "gs", "group"].iter().find_map(|prefix| word.strip_prefix(prefix).and_then(number)));
         joined.or_else(|| {
-            let after = self.list.iter().skip_while(|word| !matches!(word.as_str(), "g" | "gs" | "group" | "groupsize"));
+            let after =
+                self.list.iter().skip_while(|word| !matches!(word.as_str(), "g" | "gs" | "group" | "groupsize"));
             after.skip(1).find_map(|word| number(word))
         })
     }
@@ -425,7 +436,7 @@ mod tests {
             ("int4-w4a16-g32", int4(32, false), Method::Int4),
             ("int4 compressed-tensors (group assumed 128)", int4(128, false), Method::CompressedTensors),
             ("int4-autoround", int4(128, false), Method::Int4),
-            ("bnb-nf4", WeightFormat::Nf4 { double: false }, Method::BitsAndBytes),
+            ("bnb-nf4", WeightFormat::Nf4 { double: true }, Method::BitsAndBytes),
             ("nf4 double quant", WeightFormat::Nf4 { double: true }, Method::BitsAndBytes),
             ("nvfp4", WeightFormat::Nvfp4, Method::ModelOpt),
             ("mxfp4 (Marlin backend)", WeightFormat::Mxfp4, Method::Mxfp4),
@@ -468,7 +479,14 @@ mod tests {
 
     #[test]
     fn cache_formats_are_read() {
-        for (text, want) in [("auto", Some(2.0)), ("fp8_e5m2", Some(1.0)), ("q8_0", Some(34.0 / 32.0)), ("q4_0", Some(18.0 / 32.0)), ("f16", Some(2.0)), ("zz", None)] {
+        for (text, want) in [
+            ("auto", Some(2.0)),
+            ("fp8_e5m2", Some(1.0)),
+            ("q8_0", Some(34.0 / 32.0)),
+            ("q4_0", Some(18.0 / 32.0)),
+            ("f16", Some(2.0)),
+            ("zz", None),
+        ] {
             assert_eq!(KvFormat::read(text, 2.0).map(|kv| kv.bytes), want, "{text}");
         }
     }

@@ -96,12 +96,13 @@ pub enum Key {
     NonTorch8,
     GraphPieceMib,
     Context,
+    VisionShare,
     Block,
     BlockLatent,
 }
 
 impl Key {
-    const ALL: [(Self, &'static str); 17] = [
+    const ALL: [(Self, &'static str); 18] = [
         (Self::Utilisation, "utilisation"),
         (Self::BatchIsLength, "batch_is_length"),
         (Self::BatchSmall, "batch_small"),
@@ -117,6 +118,7 @@ impl Key {
         (Self::NonTorch8, "non_torch_8"),
         (Self::GraphPieceMib, "graph_piece_mib"),
         (Self::Context, "context"),
+        (Self::VisionShare, "vision_share"),
         (Self::Block, "block"),
         (Self::BlockLatent, "block_latent"),
     ];
@@ -159,13 +161,15 @@ pub fn engine(engine: EngineKind, version: Option<Version>, key: Key) -> Band {
             let mut fitting = rows.filter(|row| row.from <= version && row.until.is_none_or(|until| version < until));
             fitting.next().map_or(Band::ZERO, |row| row.band)
         }
-        None => rows.fold(None, |known: Option<Band>, row| {
-            let low = known.map_or(row.band.low, |band| band.low.min(row.band.low));
-            let high = known.map_or(row.band.high, |band| band.high.max(row.band.high));
-            let newest = if row.until.is_none() { row.band.value } else { known.map_or(row.band.value, |b| b.value) };
-            Some(Band::new(newest, low, high))
-        })
-        .unwrap_or(Band::ZERO),
+        None => rows
+            .fold(None, |known: Option<Band>, row| {
+                let low = known.map_or(row.band.low, |band| band.low.min(row.band.low));
+                let high = known.map_or(row.band.high, |band| band.high.max(row.band.high));
+                let newest =
+                    if row.until.is_none() { row.band.value } else { known.map_or(row.band.value, |b| b.value) };
+                Some(Band::new(newest, low, high))
+            })
+            .unwrap_or(Band::ZERO),
     }
 }
 
@@ -271,6 +275,8 @@ pub enum CardKind {
     Npu,
     /// Memory shared with the host.
     Shared,
+    /// No accelerator: the host itself.
+    Host,
 }
 
 /// A card of the table.
@@ -335,7 +341,10 @@ pub fn card(name: &str) -> Option<&'static CardRow> {
 fn card_key(name: &str) -> String {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| {
-        !matches!(*word, "" | "nvidia" | "geforce" | "tesla" | "amd" | "instinct" | "hbm3" | "hbm2e" | "hbm3e" | "pcie" | "sxm5" | "gpu")
+        !matches!(
+            *word,
+            "" | "nvidia" | "geforce" | "tesla" | "instinct" | "hbm3" | "hbm2e" | "hbm3e" | "pcie" | "sxm5" | "gpu"
+        )
     });
     words.collect()
 }
@@ -385,7 +394,9 @@ mod tests {
 
     #[test]
     fn cards_are_found_by_their_names() {
-        for (name, gib) in [("NVIDIA H100 80GB HBM3", 79.19), ("A100-SXM4-80", 79.2), ("GeForce RTX 4090", 23.55), ("Tesla T4", 14.74)] {
+        for (name, gib) in
+            [("NVIDIA H100 80GB HBM3", 79.19), ("A100-SXM4-80", 79.2), ("GeForce RTX 4090", 23.55), ("Tesla T4", 14.74)]
+        {
             assert_eq!(card(name).map(|card| card.gib.value), Some(gib), "{name}");
         }
         assert!(card("H1000").is_none());

@@ -168,11 +168,8 @@ pub fn inventory(facts: &ModelFacts, split: Split) -> Result<Vec<Tensor>, Vec<La
     let first_dense = f64::from(facts.first_dense_layers.unwrap_or(0));
     let has_mixers_only = mamba > 0.0;
     // Layers that do one thing each (state-space hybrids) have attention where they say so; else each layer has it.
-    let attention = if has_mixers_only {
-        need("full_attn_layers", facts.full_attn_layers)
-    } else {
-        (layers - linear).max(0.0)
-    };
+    let attention =
+        if has_mixers_only { need("full_attn_layers", facts.full_attn_layers) } else { (layers - linear).max(0.0) };
     let moe = match (is_moe, facts.moe_layers) {
         (false, _) => 0.0,
         (true, Some(layers)) => f64::from(layers),
@@ -210,7 +207,7 @@ pub fn inventory(facts: &ModelFacts, split: Split) -> Result<Vec<Tensor>, Vec<La
     let vocab_rows = (vocab / 64.0).ceil() * 64.0 / t;
     add(Part::Embedding, 1.0, vocab_rows, hidden);
     // The last of several pipeline stages holds the output projection of its own, tied or not.
-    if facts.tie_embeddings != Some(true) {
+    if facts.tie_embeddings != Some(true) && facts.pooling != Some(true) {
         add(Part::Head, 1.0, vocab_rows, hidden);
     }
 
@@ -351,6 +348,8 @@ pub struct Beside {
     pub is_own: bool,
     /// Whether tensors live in PyTorch's allocator (not in llama.cpp).
     pub has_allocator: bool,
+    /// Whether the weights are in the host's memory.
+    pub is_host: bool,
     /// Rank and number of adapter slots; `None` when adapters are off.
     pub adapters: Option<(f64, f64)>,
     /// Whether a draft layer of the checkpoint is loaded.
@@ -390,7 +389,8 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
     let mut notes = scheme.open.clone();
     let bytes = |tensor: &Tensor, format: WeightFormat| -> f64 {
         let all = format.tensors(tensor.rows, tensor.columns);
-        let one = |bytes: f64| if beside.has_allocator { allocated(bytes * tensor.stack) } else { bytes * tensor.stack };
+        let one =
+            |bytes: f64| if beside.has_allocator { allocated(bytes * tensor.stack) } else { bytes * tensor.stack };
         all.into_iter().map(one).sum::<f64>() * tensor.count
     };
     let mut parts: Vec<(Part, Band)> = Vec::with_capacity(16);
@@ -418,7 +418,9 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
         {
             unsure.push(tensor.part);
         }
-        put(tensor.part, band);
+        // Some layouts keep shared experts whole on every GPU.
+        let whole = if tensor.part == Part::Shared { f64::from(split.tp.max(1)) } else { 1.0 };
+        put(tensor.part, Band { high: band.high * whole, ..band });
     }
     if !unsure.is_empty() {
         let names: Vec<&str> = unsure.iter().map(|part| part.name()).collect();
@@ -444,19 +446,33 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
             });
             let count = stated.unwrap_or(VISION_PARAMETERS);
             // Whole on every GPU at most; nothing when it is switched off.
-            put(Part::Vision, Band::new(count.value * 2.0 / share, count.low, count.high * 2.0));
+            // NPU kernels pad the heads of a tower to 128.
+            let padded = if split.whole_vision { 1.6 } else { 1.0 };
+            put(Part::Vision, Band::new(count.value * 2.0 / share, count.low, count.high * 2.0 * padded));
             if stated.is_none() {
                 notes.push("the size of the image part is not known; 0.55 billion parameters are taken, nothing to 0.75 within the interval".to_owned());
             }
         }
     }
+    if !beside.has_allocator && !beside.is_host && facts.tie_embeddings == Some(true) {
+        // llama.cpp keeps the embedding on the host and a copy of it as output projection on the card, in a type of at
+        // least six bits.
+        let n: f64 = tensors.iter().filter(|tensor| tensor.part == Part::Embedding).map(Tensor::elements).sum();
+        let bytes = |bits: f64| n * bits / 8.0;
+        let bits = scheme.format.bytes() * 8.0;
+        put(Part::Head, Band::new(bytes(bits.max(6.5625)), bytes(bits), bytes(bits.max(8.5))));
+    }
     if let Some(other) = facts.other_params {
         #[allow(clippy::cast_precision_loss, reason = "parameters are below 2^53")]
-        let bytes = other as f64 * scheme.plain;
+        let bytes = other as f64 * if scheme.method == Method::Gguf { scheme.format.bytes() } else { scheme.plain };
         put(Part::Other, Band::new(bytes, bytes * 0.9, bytes * 1.1));
     }
     if let Some((rank, slots)) = beside.adapters {
-        let sides: f64 = tensors.iter().filter(|tensor| is_adapted(tensor.part)).map(|t| t.count * t.stack * (t.rows + t.columns)).sum();
+        let sides: f64 = tensors
+            .iter()
+            .filter(|tensor| is_adapted(tensor.part))
+            .map(|t| t.count * t.stack * (t.rows + t.columns))
+            .sum();
         let bytes = sides * rank * slots * 2.0;
         put(Part::Adapters, Band::new(bytes, bytes * 0.5, bytes * 4.0));
         notes.push("adapter slots are on; rank and number are the engine's defaults unless stated".to_owned());
@@ -469,7 +485,10 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
     let sum: Band = parts.iter().map(|(_, band)| *band).sum();
     // Buffers that no list names, and the allocator's own freedom where tensors are freed and made again.
     let spare = (0.004 * sum.value).max(8.0 * MIB);
-    let total = Band::within(sum.value, sum.value - sum.low + spare, sum.high - sum.value + spare).not_negative();
+    // 4-bit kernels lay the weights out anew and keep indices and workspaces of their own.
+    let layout = if matches!(scheme.format, WeightFormat::Int4 { .. }) { 0.015 * sum.value } else { 0.0 };
+    let total = Band::within(sum.value, sum.value - sum.low + spare, sum.high - sum.value + spare + layout);
+    let total = total.not_negative();
     if stages > 1.0 {
         notes.push("with pipeline stages the fullest one is counted".to_owned());
     }
@@ -514,7 +533,8 @@ mod tests {
     use crate::domain::memory::GIB;
 
     const ONE: Split = Split { tp: 1, pp: 1, whole_vision: false, backend: None };
-    const BESIDE: Beside = Beside { is_own: true, has_allocator: true, adapters: None, has_draft: false };
+    const BESIDE: Beside =
+        Beside { is_own: true, has_allocator: true, is_host: false, adapters: None, has_draft: false };
 
     fn facts(name: &str) -> &'static ModelFacts {
         Catalogue::builtin().find(name).unwrap()
