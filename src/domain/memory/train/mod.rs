@@ -281,8 +281,11 @@ pub struct Part {
 /// What a run needs on one GPU, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Peak.
+    /// Peak, of the memory that was asked for.
     pub peak: Band,
+    /// What a card must have for the run: the peak of what is in use, fragments between it, and the context. Blocks
+    /// that the allocator only keeps are given back before it fails.
+    pub needed: Band,
     /// The moment of the peak.
     pub moment: Moment,
     /// Weights on a GPU, adapters included.
@@ -389,6 +392,7 @@ impl Run<'_> {
             .collect();
         Prediction {
             peak: allocated + overhead,
+            needed: product(allocated, rule("fragmentation")) + rule("device_context"),
             moment,
             weights: states.weights + self.adapter_weights(),
             parts,
