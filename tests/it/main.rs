@@ -22,6 +22,7 @@ mod house;
 mod laws;
 mod load;
 mod memory_accuracy;
+mod memory_source;
 mod memory_training;
 mod model_import;
 mod report;

@@ -2,6 +2,7 @@
 //! each answer deserves.
 //!
 //! - [`facts`], [`catalogue`]: what is known of a model. A name selects a row of facts and nothing more.
+//! - [`source`]: what a model's own files say: settings, headers, lists of tensors.
 //! - [`measured`]: what an engine's log says of its memory, to lay over what was predicted.
 //! - [`image`]: peak memory of image generation.
 //! - [`quant`], [`weights`], [`kv`]: number formats, the tensors an engine loads, the cache it cuts.
@@ -22,6 +23,7 @@ pub mod measured;
 pub mod quant;
 pub mod rules;
 pub mod serve;
+pub mod source;
 pub mod table;
 pub mod train;
 pub mod weights;
@@ -34,6 +36,7 @@ pub use estimate::{
 };
 pub use facts::{BadFact, ModelFacts, QuantGroup};
 pub use measured::EngineRun;
+pub use source::{ModelSource, SourceError, SourceNote, read_model};
 
 /// Bytes of one GiB.
 pub const GIB: f64 = 1_073_741_824.0;

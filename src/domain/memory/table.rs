@@ -161,7 +161,7 @@ fn training(row: Row, catalogue: &Catalogue) -> RowPrediction {
                 out.notes.push(format!("not stated, within the interval: {}", prediction.assumed.join(", ")));
             }
             let card = row.get("gpu").and_then(rules::card);
-            let free = card.map(|card| card.gib.scaled(GIB) - prediction.needed);
+            let free = card.map(|card| card.gib.scaled(GIB) - prediction.peak);
             out.fits = free.map(|free| serve::Verdict::of(free, 0.0).name());
         }
         Err(lacks) => out.missing.extend(lacks.iter().map(|name| (*name).to_owned())),
@@ -181,7 +181,7 @@ fn images(row: Row) -> RowPrediction {
             out.weights_gib_per_gpu = gib(prediction.weights);
             out.peak_gib_per_gpu = gib(prediction.peak);
             let card = row.get("gpu").and_then(rules::card);
-            let free = card.map(|card| card.gib.scaled(GIB) - prediction.needed);
+            let free = card.map(|card| card.gib.scaled(GIB) - prediction.peak);
             out.fits = free.map(|free| serve::Verdict::of(free, 0.0).name());
         }
         Err(lacks) => out.missing.extend(lacks.iter().map(|name| (*name).to_owned())),

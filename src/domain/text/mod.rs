@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{Absent, AbsentKind};
 use super::failure::{Failure, FailureKind};
 use super::figure::{Gap, GapKind};
+use super::memory::{SourceError, SourceNote};
 
 /// Declares a section: a struct of words.
 macro_rules! words {
@@ -215,6 +216,18 @@ impl Text {
     #[must_use]
     pub fn name<'a>(&'a self, name: &'a str) -> &'a str {
         self.names.get(name).map_or(name, String::as_str)
+    }
+
+    /// What a model's file cannot tell, as a sentence.
+    #[must_use]
+    pub fn source_note(&self, note: &SourceNote) -> String {
+        fill(self.name(note.kind.name()), &[("what", note.what.clone())])
+    }
+
+    /// Why nothing could be taken from a model's file, as a sentence.
+    #[must_use]
+    pub fn source_error(&self, error: &SourceError) -> String {
+        fill(self.name(error.kind.name()), &[("what", error.what.clone())])
     }
 }
 

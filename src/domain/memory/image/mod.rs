@@ -201,8 +201,6 @@ impl StageNeed {
 pub struct Prediction {
     /// The figure asked for: the largest stage, unless [`Measure`] says otherwise.
     pub peak: Band,
-    /// What a card must have: the largest stage, fragments, and the context.
-    pub needed: Band,
     /// The stage of the peak.
     pub stage: Stage,
     /// Weights of all components in their formats.
@@ -266,8 +264,7 @@ impl Pipeline<'_> {
         };
         let components =
             self.loaded().map(|part| (part.component.name.clone(), part.component.role, self.weights(part))).collect();
-        let needed = super::train::product(with_error(peak), rule("fragmentation")) + rule("device_context");
-        Prediction { peak: figure, needed, stage, weights, stages, components }
+        Prediction { peak: figure, stage, weights, stages, components }
     }
 
     /// Components that are there at all.

@@ -281,11 +281,8 @@ pub struct Part {
 /// What a run needs on one GPU, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Peak, of the memory that was asked for.
+    /// Peak.
     pub peak: Band,
-    /// What a card must have for the run: the peak of what is in use, fragments between it, and the context. Blocks
-    /// that the allocator only keeps are given back before it fails.
-    pub needed: Band,
     /// The moment of the peak.
     pub moment: Moment,
     /// Weights on a GPU, adapters included.
@@ -392,7 +389,6 @@ impl Run<'_> {
             .collect();
         Prediction {
             peak: allocated + overhead,
-            needed: product(allocated, rule("fragmentation")) + rule("device_context"),
             moment,
             weights: states.weights + self.adapter_weights(),
             parts,
