@@ -8,6 +8,7 @@ use crate::domain::ids::{CandidateId, HostId};
 use crate::domain::load::{LoadPlan, Prompts, StagePlan, Until};
 use crate::domain::secret::Secret;
 use crate::engine::clock::Now;
+use crate::engine::event::Outcome;
 use crate::engine::job::{JobSpec, LoadRoute, LoadSpec, Stamp};
 use crate::project::edit::Edit;
 use crate::project::plan::{LoadSetup, Route};
@@ -15,7 +16,7 @@ use crate::project::store::EVIDENCE_FOLDER;
 
 use super::App;
 use super::command::{Command, Screen};
-use super::state::{JobWhat, NoticeWhat, Project};
+use super::state::{Ended, JobWhat, NoticeWhat, Project};
 
 /// Requests of each step of the practice ladder: enough for a 95th percentile (200), with a few to spare.
 const PRACTICE_REQUESTS: u32 = 208;
@@ -119,6 +120,12 @@ impl App {
         let Some(host) = project.plan.host(host).cloned() else { return };
         let stamp = stamp_of_host(project, &host);
         let what = JobWhat::Probe(host.id.clone());
+        // What went wrong the last time is about to be tried again.
+        if let Some(Ended { what: other, outcome: Outcome::Failed(failure), .. }) = &self.state.last_ended
+            && *other == what
+        {
+            self.state.notices.retain(|notice| !matches!(&notice.what, NoticeWhat::Failed(same) if same == failure));
+        }
         self.start(what, JobSpec::Probe { host: Box::new(host), probes, stamp });
     }
 

@@ -138,6 +138,8 @@ pub enum Question {
         prompt: String,
         /// Whether what is typed may show.
         echo: bool,
+        /// Whether the server did not take what was answered before.
+        again: bool,
     },
 }
 

@@ -62,7 +62,7 @@ fn over_ssh(
     stamp: &Stamp,
 ) -> Outcome {
     use super::host::{Person, Stop, abandon, connect, run};
-    ctx.progress(Progress { step: "connect".to_owned(), share: Some(0.0), ..Progress::default() });
+    ctx.progress(Progress { share: Some(0.0), ..Progress::default() });
     let ask = |question| ctx.ask_blocking(question);
     let person = Person { cancel: &ctx.cancel, ask: Some(&ask) };
     let session = match connect(&ctx.ssh, host, target, &person) {

@@ -44,5 +44,6 @@ words! {
         dismiss,
         list_comma,
         list_semicolon,
+        two_sentences,
     }
 }

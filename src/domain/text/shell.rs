@@ -161,6 +161,7 @@ words! {
         passphrase_title,
         passphrase,
         passphrase_again,
+        password_again,
         password_title,
         secret_why,
         answer,

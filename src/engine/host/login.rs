@@ -293,7 +293,7 @@ impl Login<'_> {
             let mut was_answered = false;
             for round in 0..ROUNDS {
                 let ssh = self.ssh;
-                let mut prompter = Prompter::new(self);
+                let mut prompter = Prompter::new(self, round > 0);
                 let result = if method == "password" {
                     prompter.password()
                 } else {
@@ -356,11 +356,13 @@ struct Prompter<'a> {
     was_asked: &'a mut bool,
     was_answered: bool,
     is_refused: bool,
+    /// Whether the answers of the round before were not taken.
+    again: bool,
     stopped: Option<Stop>,
 }
 
 impl<'a> Prompter<'a> {
-    fn new<'b: 'a>(login: &'a mut Login<'b>) -> Self {
+    fn new<'b: 'a>(login: &'a mut Login<'b>, again: bool) -> Self {
         let place = login.resolved.place();
         let remembered = login.answers.password.clone().or_else(|| secrets::recall(&Wanted::Password(place.clone())));
         Self {
@@ -374,6 +376,7 @@ impl<'a> Prompter<'a> {
             was_asked: &mut login.answers.asked,
             was_answered: false,
             is_refused: false,
+            again,
             stopped: None,
         }
     }
@@ -397,7 +400,8 @@ impl<'a> Prompter<'a> {
             return text;
         }
         *self.was_asked = true;
-        let question = Question::Password { login: self.place.clone(), prompt: one_line(prompt), echo };
+        let question =
+            Question::Password { login: self.place.clone(), prompt: one_line(prompt), echo, again: self.again };
         match self.watchdog.paused(|| self.person.ask(question)) {
             Ok(Answer::Given(Reply::Secret(secret))) => {
                 let text = secret.expose().to_owned();

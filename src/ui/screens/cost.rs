@@ -193,11 +193,11 @@ fn card_ui(
         } else if let Some(more) = above(answer, lowest) {
             small(ui, &fill(&words.higher_by, &[("percent", more)]));
         }
-        if let Some(over) = &cost.over_budget {
-            let color = tokens(ui).color.fail;
-            ui.label(Font::Small.rich(fill(&words.over_budget, &[("amount", money(over))])).color(color));
-        }
     });
+    if let Some(over) = &cost.over_budget {
+        let color = tokens(ui).color.fail;
+        ui.label(Font::Small.rich(fill(&words.over_budget, &[("amount", money(over))])).color(color));
+    }
     let kind = cost.carried.as_ref().ok().map(|carried| carried.basis.kind).filter(|kind| *kind != Kind::Real);
     if let Some(kind) = kind {
         caption(ui, &fill(&words.demonstration_kind, &[("kind", text.kind(kind).to_owned())]));

@@ -60,7 +60,8 @@ pub fn decision_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comman
     columns(ui, t.space.m, [1.0, -372.0], |[left, right]| {
         Card::new().tight().show(left, |ui| table_ui(ui, project, &offers, text, out));
         left.add_space(t.space.s);
-        caption(left, &format!("{} {}", words.follow, words.kinds));
+        let values = [("first", words.follow.clone()), ("second", words.kinds.clone())];
+        caption(left, &fill(&text.common.two_sentences, &values));
         Card::new().show(right, |ui| record_ui(ui, project, text, out));
         right.add_space(t.space.m);
         Card::new().show(right, |ui| sign_off_ui(ui, state, project, text, out));
@@ -90,7 +91,7 @@ fn finding(state: &State, project: &Project, text: &Text) -> String {
     } else {
         fill(&text.decision.signed, &[("n", n_signed.to_string())])
     };
-    format!("{} {signed}", sentence(project, text))
+    fill(&text.common.two_sentences, &[("first", sentence(project, text)), ("second", signed)])
 }
 
 #[derive(Clone, Copy)]
@@ -128,14 +129,14 @@ fn table_ui(ui: &mut Ui, project: &Project, offers: &[Offer<'_>], text: &Text, o
             Line::Acceptance => row.strong(&words.acceptance),
             Line::Cost => row.strong(&words.cost_thousand),
             Line::Month => match budget {
-                Some(budget) => row.text(&fill(&words.month_budget, &[("budget", budget)])),
-                None => row.text(&words.month),
+                Some(budget) => row.long_text(&fill(&words.month_budget, &[("budget", budget)])),
+                None => row.long_text(&words.month),
             },
-            Line::Highest => row.text(&words.highest),
-            Line::Ttft => row.text(&words.ttft_at_peak),
-            Line::Memory => row.text(&words.memory_free),
-            Line::Promises => row.text(&words.promises),
-            Line::Term => row.text(&words.term),
+            Line::Highest => row.long_text(&words.highest),
+            Line::Ttft => row.long_text(&words.ttft_at_peak),
+            Line::Memory => row.long_text(&words.memory_free),
+            Line::Promises => row.long_text(&words.promises),
+            Line::Term => row.long_text(&words.term),
         }
         for offer in offers {
             cell(row, line, offer, text, out);
@@ -292,17 +293,16 @@ fn record_ui(ui: &mut Ui, project: &Project, text: &Text, out: &mut Vec<Command>
     ui.label(Font::Subhead.rich(&words.reasons));
     let mut removed = None;
     for (idx, reason) in decision.reasons.iter().enumerate() {
-        split(
-            ui,
-            |ui| {
-                ui.add(egui::Label::new(Font::Small.rich(format!("· {reason}"))).wrap());
-            },
-            |ui| {
+        ui.horizontal(|ui| {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if icon_button(ui, icons::X, &words.remove_reason, true).clicked() {
                     removed = Some(idx);
                 }
-            },
-        );
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(Font::Small.rich(format!("· {reason}"))).wrap());
+                });
+            });
+        });
     }
     if let Some(idx) = removed {
         decision.reasons.remove(idx);

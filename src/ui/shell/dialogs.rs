@@ -21,6 +21,12 @@ use crate::ui::theme::{Font, tokens};
 use crate::ui::widgets::chart::to_export;
 use crate::ui::widgets::{Button, Field, dialog, dialog_buttons, key_value, segmented, small};
 
+/// Whether a dialog is open that is none of the layers: a question of a job, or the offer of unsaved work.
+pub(super) fn is_asking(state: &State) -> bool {
+    let is_offered = state.project.as_ref().is_some_and(|project| project.recovered.is_some());
+    state.jobs.iter().any(|job| job.question.is_some()) || (is_offered && state.view.layers.is_empty())
+}
+
 /// The top layer, a question of a job, or the offer of unsaved work; one at a time.
 pub(super) fn dialogs(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
     if let Some((job, question)) =
@@ -382,9 +388,10 @@ fn question_ui(ui: &mut Ui, job: JobId, question: &Question, text: &Text, out: &
             let remark = if *again { &text.shell.passphrase_again } else { "" };
             secret_ui(ui, title, file, remark, &text.shell.passphrase, false, text, &mut replies);
         }
-        Question::Password { login, prompt, echo } => {
+        Question::Password { login, prompt, echo, again } => {
+            let remark = if *again { &text.shell.password_again } else { "" };
             let title = fill(&text.shell.password_title, &[("login", login.clone())]);
-            secret_ui(ui, &title, prompt, "", &text.shell.answer, *echo, text, &mut replies);
+            secret_ui(ui, &title, prompt, remark, &text.shell.answer, *echo, text, &mut replies);
         }
     }
     out.extend(replies.into_iter().map(|reply| Command::Answer(job, reply)));

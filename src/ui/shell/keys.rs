@@ -39,25 +39,25 @@ pub(super) fn keys(ui: &Ui, state: &State, out: &mut Vec<Command>) {
     let typing = ui.ctx().text_edit_focused();
     let dark = ui.visuals().dark_mode;
     let modal = state.view.layers.last().copied();
+    // A question, or the offer of unsaved work, is a dialog that is no layer.
+    let asked = super::dialogs::is_asking(state);
+    // A dialog keeps everything else from moving under it.
+    let covered = asked || modal.is_some_and(|layer| !matches!(layer, Layer::Palette | Layer::Presentation));
     // A key with Shift comes before the same key without it, since the shorter one matches both.
     let mut actions: Vec<Action> = Action::all().filter(|action| action.key().is_some()).collect();
     actions.sort_by_key(|action| !action.key().is_some_and(|key| key.modifiers.shift));
     for action in actions {
         // The text field has its own undo, and Esc belongs to an open popup or dialog first.
         let skipped = match action {
-            Action::Undo | Action::Redo => typing,
-            Action::Close => egui::Popup::is_any_open(ui.ctx()) || modal.is_some_and(has_own_escape),
+            Action::Undo | Action::Redo => typing || covered,
+            Action::Close => asked || egui::Popup::is_any_open(ui.ctx()) || modal.is_some_and(has_own_escape),
             Action::Filter
             | Action::NextPanel
             | Action::PreviousPanel
             | Action::Larger
             | Action::Smaller
             | Action::NormalSize => false,
-            // A dialog keeps everything else from moving under it.
-            _ => {
-                modal.is_some_and(|layer| !matches!(layer, Layer::Palette | Layer::Presentation))
-                    && !matches!(action, Action::Stop | Action::Keys)
-            }
+            _ => covered && !matches!(action, Action::Stop | Action::Keys),
         };
         if skipped || action.why_not(state, crate::domain::text::Text::of(state.settings.language)).is_some() {
             continue;

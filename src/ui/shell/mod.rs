@@ -150,7 +150,7 @@ impl Window {
             toasts::toasts(ui, state, text, out);
             return;
         }
-        let narrow = ui.ctx().content_rect().width() < 1200.0;
+        let narrow = is_narrow(ui);
         let bar = |fill| Frame::new().fill(fill);
         Panel::top("top_bar")
             .exact_size(t.size.top_bar)
@@ -234,4 +234,9 @@ fn logo(ui: &mut Ui) {
         painter.hline(rect.left() + rect.width() * from..=rect.left() + rect.width() * to, y, line);
     }
     painter.circle_filled(rect.min + egui::vec2(14.6, 5.5), 1.4, t.color.text_on_accent);
+}
+
+/// Whether the rail shrinks to numbers and marks.
+fn is_narrow(ui: &egui::Ui) -> bool {
+    ui.ctx().content_rect().width() < 1200.0
 }

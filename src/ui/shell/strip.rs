@@ -88,7 +88,12 @@ pub(super) fn job_times(job: &Job, text: &Text) -> String {
         ),
         None => fill(&text.shell.elapsed, &[("elapsed", clock(progress.elapsed_secs))]),
     };
-    if progress.step.is_empty() { times } else { format!("{} · {times}", progress.step) }
+    let step = match job.what {
+        JobWhat::Probe(_) if progress.step.is_empty() => &text.hosts.connecting,
+        JobWhat::Probe(_) => text.probe(&progress.step),
+        _ => progress.step.as_str(),
+    };
+    if step.is_empty() { times } else { format!("{step} · {times}") }
 }
 
 fn kept(ui: &mut Ui, state: &State, text: &Text) {

@@ -62,10 +62,14 @@ fn toast(ui: &mut Ui, words: &str, number: u64, text: &Text, out: &mut Vec<Comma
         ui.set_width(ui.available_width());
         ui.horizontal(|ui| {
             mark(ui, Mark::Pass, t.size.verdict, "");
-            ui.add(egui::Label::new(Font::Small.rich(words)).wrap());
-            if icon_button(ui, icons::X, &text.common.dismiss, true).clicked() {
-                out.push(Command::DismissNotice(number));
-            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if icon_button(ui, icons::X, &text.common.dismiss, true).clicked() {
+                    out.push(Command::DismissNotice(number));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(Font::Small.rich(words)).wrap());
+                });
+            });
         });
     });
 }

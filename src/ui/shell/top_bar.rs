@@ -40,14 +40,22 @@ fn left_part(ui: &mut Ui, state: &State, text: &Text) {
     logo(ui);
     ui.label(Font::BodyBold.rich(&text.shell.title));
     // The project starts where the content starts.
-    let content = ui.ctx().content_rect().left() + t.size.rail + t.space.m;
+    let rail = if super::is_narrow(ui) { t.size.rail_narrow } else { t.size.rail };
+    let content = ui.ctx().content_rect().left() + rail + t.space.m;
     ui.add_space((content - ui.cursor().left()).max(t.space.m));
     ui.spacing_mut().item_spacing.x = t.space.m;
     let Some(project) = &state.project else {
         ui.label(Font::BodyBold.rich(&text.shell.no_project));
         return;
     };
-    ui.label(Font::BodyBold.rich(project_name(project, text)));
+    // What stands behind a long name must stay in view: the revision and the chips.
+    let chips = [(true, 80.0), (project.plan.demonstration, 140.0), (project.read_only.is_some(), 120.0)];
+    let chips: f32 = chips.iter().filter(|(shown, _)| *shown).map(|(_, width)| width).sum();
+    let name_room = (ui.available_width() - chips).max(80.0);
+    ui.scope(|ui| {
+        ui.set_max_width(name_room);
+        ui.add(egui::Label::new(Font::BodyBold.rich(project_name(project, text))).truncate());
+    });
     revision_chip(ui, project);
     let saved = match (&project.saved_at, project.unsaved()) {
         (_, true) if project.saved_revision.is_some() => text.shell.unsaved.clone(),
@@ -55,9 +63,6 @@ fn left_part(ui: &mut Ui, state: &State, text: &Text) {
         (None, true) => text.shell.never_saved.clone(),
         (None, false) => String::new(),
     };
-    if !saved.is_empty() {
-        ui.label(Font::Small.rich(saved).color(t.color.text_muted));
-    }
     if project.plan.demonstration {
         crate::ui::widgets::badge(ui, Mark::Waived, &text.shell.demonstration, crate::ui::widgets::BadgeSize::Normal)
             .on_hover_text(&text.shell.demonstration_why);
@@ -66,6 +71,10 @@ fn left_part(ui: &mut Ui, state: &State, text: &Text) {
         let why = text.failure(failure).to_string();
         crate::ui::widgets::badge(ui, Mark::Inconclusive, &text.shell.read_only, crate::ui::widgets::BadgeSize::Normal)
             .on_hover_text(why);
+    }
+    // Last, since it alone may be cut short.
+    if !saved.is_empty() && ui.available_width() > 40.0 {
+        ui.add(egui::Label::new(Font::Small.rich(saved).color(t.color.text_muted)).truncate());
     }
 }
 
@@ -145,7 +154,8 @@ fn history_buttons(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Comman
 /// What looks like a field and opens the palette.
 fn command_field(ui: &mut Ui, text: &Text) -> Response {
     let t = tokens(ui);
-    let width = if ui.available_width() > 640.0 { 300.0 } else { 220.0 };
+    // What stands left of it needs about this much; a narrow window takes the rest from the field.
+    let width = (ui.available_width() - 718.0).clamp(180.0, 300.0);
     let (_, rect) = ui.allocate_space(vec2(width, 30.0));
     let response = ui.interact(rect, field_id(), Sense::click());
     let painter = ui.painter();

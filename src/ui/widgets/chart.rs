@@ -242,6 +242,7 @@ impl<'a> Chart<'a> {
     fn head(&self, ui: &mut Ui, text: &Text, as_table: &mut bool, result: &mut ChartResponse) -> bool {
         let t = tokens(ui);
         let mut export = false;
+        let mut fits = true;
         super::split(
             ui,
             |ui| {
@@ -267,21 +268,29 @@ impl<'a> Chart<'a> {
                 }
                 let name = fill(&text.common.export_chart, &[("title", self.title.to_owned())]);
                 export = icon_button(ui, icons::EXPORT, &name, !self.lines.is_empty()).clicked();
-                // What does not fit beside the title stays out, the last first; the table has every name.
-                let mut room = ui.available_width() - t.space.m;
-                let fitting = self.lines.iter().take_while(|line| {
+                let widths = self.lines.iter().map(|line| {
                     let words = ui.painter().layout_no_wrap(line.name.clone(), Font::Small.id(), t.color.text_primary);
-                    room -= words.size().x + 38.0 + t.space.m;
-                    room >= 0.0
+                    words.size().x + 38.0 + t.space.m
                 });
-                let n_fitting = fitting.count();
-                for (idx, line) in self.lines.iter().enumerate().take(n_fitting).rev() {
+                fits = widths.sum::<f32>() <= ui.available_width() - t.space.m;
+                for (idx, line) in self.lines.iter().enumerate().rev().filter(|_| fits) {
                     if legend_entry(ui, text, line) {
                         result.toggled = Some(idx);
                     }
                 }
             },
         );
+        // A legend that has no room beside the title stands under it. One line alone is named by the title.
+        if !fits && self.lines.len() > 1 {
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing.x = t.space.m;
+                for (idx, line) in self.lines.iter().enumerate() {
+                    if legend_entry(ui, text, line) {
+                        result.toggled = Some(idx);
+                    }
+                }
+            });
+        }
         ui.add_space(t.space.xs);
         export
     }

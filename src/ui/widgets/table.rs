@@ -303,6 +303,15 @@ impl Row<'_> {
         self.words(words, Font::Body, color);
     }
 
+    /// Words that go on in a second, smaller line when they do not fit; for rows of 42.
+    pub fn long_text(&mut self, words: &str) {
+        let color = tokens(self.ui).color.text_primary;
+        self.cell(words, |ui| {
+            let room = ui.available_width();
+            ui.add(egui::Label::new(two_lines(ui, words, color, room, Align::Min)));
+        });
+    }
+
     /// Bold words.
     pub fn strong(&mut self, words: &str) {
         let color = tokens(self.ui).color.text_primary;
@@ -326,7 +335,9 @@ impl Row<'_> {
         let right = self.columns.get(self.next).is_some_and(|column| column.right);
         self.cell(words, |ui| {
             if right {
-                ui.label(Font::Body.rich(words));
+                let room = ui.available_width() - tokens(ui).size.origin - ui.spacing().item_spacing.x;
+                let color = tokens(ui).color.text_primary;
+                ui.add(egui::Label::new(two_lines(ui, words, color, room, Align::Max)));
                 super::figure::origin_mark(ui, text, origin);
             } else {
                 super::figure::origin_mark(ui, text, origin);
@@ -389,6 +400,18 @@ impl Row<'_> {
     pub fn ui(&mut self) -> &mut Ui {
         self.ui
     }
+}
+
+/// Words on one line, or smaller on two; the rest of what still does not fit is cut.
+fn two_lines(ui: &Ui, words: &str, color: Color32, room: f32, halign: Align) -> std::sync::Arc<egui::Galley> {
+    let whole = ui.painter().layout_no_wrap(words.to_owned(), Font::Body.id(), color);
+    if whole.size().x <= room {
+        return whole;
+    }
+    let mut job = egui::text::LayoutJob::simple(words.to_owned(), Font::Small.id(), color, room);
+    job.wrap.max_rows = 2;
+    job.halign = halign;
+    ui.painter().layout_job(job)
 }
 
 /// A citation ("ev:e7b05c94") that shows its record when clicked.

@@ -3,6 +3,8 @@
 mod brief;
 mod candidates;
 #[cfg(unix)]
+mod fit;
+#[cfg(unix)]
 mod frames;
 mod gallery;
 mod hosts;

@@ -219,52 +219,58 @@ fn connection_ui(
     out: &mut Vec<Command>,
 ) {
     let words = &text.hosts;
-    split(
-        ui,
-        |ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            match &host.reach {
-                Reach::Ssh(target) => {
-                    let connected = project.connected.get(&host.id);
-                    match host.pinned_key.as_ref().or(connected.map(|(key, _)| key)) {
-                        Some(key) => {
-                            let key_type = key.key_type.trim_start_matches("ssh-").to_uppercase();
-                            let values = [("type", key_type), ("end", tail(&key.fingerprint))];
-                            let whole = format!("{} {}", key.key_type, key.fingerprint);
-                            fact(ui, icons::LOCK, true, &fill(&words.key_known, &values), &whole);
-                        }
-                        None => fact(ui, icons::LOCK, false, &words.key_unknown, ""),
+    let t = tokens(ui);
+    // The buttons keep their place at the right; facts that need more than one line go on in the next.
+    let room = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(ui.available_width(), t.size.control_small));
+    let layout = egui::Layout::right_to_left(egui::Align::Center);
+    let mut right = ui.new_child(egui::UiBuilder::new().id_salt("host buttons").max_rect(room).layout(layout));
+    right.spacing_mut().item_spacing.x = t.space.xs;
+    if Button::ghost(&text.common.remove).icon(icons::TRASH).small().show(&mut right).clicked() {
+        out.push(Command::Edit(Edit::RemoveHost(host.id.clone())));
+        out.push(Command::SelectHost(None));
+    }
+    if Button::ghost(&words.edit).icon(icons::PENCIL_SIMPLE).small().show(&mut right).clicked() {
+        add::open(&right, Some(host));
+        out.push(Command::Show(Layer::AddHost));
+    }
+    let left = room.with_max_x(right.min_rect().left() - t.space.l);
+    let layout = egui::Layout::left_to_right(egui::Align::Center).with_main_wrap(true);
+    let mut facts = ui.new_child(egui::UiBuilder::new().id_salt("host facts").max_rect(left).layout(layout));
+    {
+        let ui = &mut facts;
+        ui.spacing_mut().item_spacing = egui::vec2(t.space.l, 0.0);
+        match &host.reach {
+            Reach::Ssh(target) => {
+                let connected = project.connected.get(&host.id);
+                match host.pinned_key.as_ref().or(connected.map(|(key, _)| key)) {
+                    Some(key) => {
+                        let key_type = key.key_type.trim_start_matches("ssh-").to_uppercase();
+                        let values = [("type", key_type), ("end", tail(&key.fingerprint))];
+                        let whole = format!("{} {}", key.key_type, key.fingerprint);
+                        fact(ui, icons::LOCK, true, &fill(&words.key_known, &values), &whole);
                     }
-                    fact(ui, icons::KEY, false, &login(target, text), "");
-                    if let Some((_, line)) = connected {
-                        fact(ui, icons::PLUGS_CONNECTED, true, line, line);
-                    }
+                    None => fact(ui, icons::LOCK, false, &words.key_unknown, ""),
                 }
-                Reach::ThisComputer => fact(ui, icons::DESKTOP, false, &words.this_computer_note, ""),
-                Reach::Pasted => fact(ui, icons::CLIPBOARD_TEXT, false, &words.pasted_note, ""),
+                fact(ui, icons::KEY, false, &login(target, text), "");
+                if let Some((_, line)) = connected {
+                    fact(ui, icons::PLUGS_CONNECTED, true, line, line);
+                }
             }
-            if let Some(newest) = view.and_then(|view| view.latest.first()) {
-                let at = format::moment(&newest.record.taken_at);
-                fact(ui, icons::CLOCK, false, &fill(&words.last_answer, &[("at", at)]), "");
-            }
-            match view.and_then(|view| view.kind) {
-                Some(Kind::Replay) => warning(ui, &words.replayed),
-                Some(Kind::Practice) => warning(ui, &words.practised),
-                Some(Kind::Real) | None => {}
-            }
-        },
-        |ui| {
-            ui.spacing_mut().item_spacing.x = tokens(ui).space.xs;
-            if Button::ghost(&text.common.remove).icon(icons::TRASH).small().show(ui).clicked() {
-                out.push(Command::Edit(Edit::RemoveHost(host.id.clone())));
-                out.push(Command::SelectHost(None));
-            }
-            if Button::ghost(&words.edit).icon(icons::PENCIL_SIMPLE).small().show(ui).clicked() {
-                add::open(ui, Some(host));
-                out.push(Command::Show(Layer::AddHost));
-            }
-        },
-    );
+            Reach::ThisComputer => fact(ui, icons::DESKTOP, false, &words.this_computer_note, ""),
+            Reach::Pasted => fact(ui, icons::CLIPBOARD_TEXT, false, &words.pasted_note, ""),
+        }
+        if let Some(newest) = view.and_then(|view| view.latest.first()) {
+            let at = format::moment(&newest.record.taken_at);
+            fact(ui, icons::CLOCK, false, &fill(&words.last_answer, &[("at", at)]), "");
+        }
+        match view.and_then(|view| view.kind) {
+            Some(Kind::Replay) => warning(ui, &words.replayed),
+            Some(Kind::Practice) => warning(ui, &words.practised),
+            Some(Kind::Real) | None => {}
+        }
+    }
+    let used = room.union(facts.min_rect());
+    ui.allocate_rect(used, egui::Sense::hover());
 }
 
 /// Where and how it is logged in to.
@@ -297,18 +303,29 @@ fn tail(fingerprint: &str) -> String {
 fn fact(ui: &mut Ui, icon: char, good: bool, words: &str, hover: &str) {
     let t = tokens(ui);
     let color = if good { t.color.pass } else { t.color.text_secondary };
-    ui.label(icons::rich(icon, t.size.icon).color(color));
-    let label = ui.add(egui::Label::new(Font::Small.rich(words).color(t.color.text_secondary)).truncate());
+    let label = with_icon(ui, icon, color, words, t.color.text_secondary);
     if !hover.is_empty() {
         label.on_hover_text(hover);
     }
-    ui.add_space(t.space.m);
 }
 
 fn warning(ui: &mut Ui, words: &str) {
     let t = tokens(ui);
-    ui.label(icons::rich(icons::WARNING_DIAMOND, t.size.icon).color(t.color.waived));
-    ui.label(Font::Small.rich(words).color(t.color.waived));
+    with_icon(ui, icons::WARNING_DIAMOND, t.color.waived, words, t.color.waived);
+}
+
+/// An icon and words; they go to the next line together when this one is full.
+fn with_icon(ui: &mut Ui, icon: char, icon_color: egui::Color32, words: &str, color: egui::Color32) -> egui::Response {
+    let t = tokens(ui);
+    let lead = t.size.icon + 6.0;
+    let words_width = ui.painter().layout_no_wrap(words.to_owned(), Font::Small.id(), color).size().x;
+    let width = (lead + words_width + 1.0).ceil().min(ui.max_rect().width());
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(width, t.size.control_small), egui::Sense::hover());
+    let center = egui::pos2(rect.left() + t.size.icon / 2.0, rect.center().y);
+    icons::paint(ui.painter(), center, icon, t.size.icon, icon_color);
+    let layout = egui::Layout::left_to_right(egui::Align::Center);
+    let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect.with_min_x(rect.left() + lead)).layout(layout));
+    child.add(egui::Label::new(Font::Small.rich(words).color(color)).truncate())
 }
 
 /// The probe that runs, how far it is.

@@ -184,8 +184,11 @@ impl Shown<'_> {
         if levels.is_empty() {
             return;
         }
+        // A ladder of a few steps is as wide as the figures below it; one or two steps are not blown up.
+        let widest = if levels.len() > 3 { f32::INFINITY } else { 250.0 };
         #[allow(clippy::cast_precision_loss, reason = "a ladder has a few dozen steps")]
-        let width = ((ui.available_width() - 6.0 * (levels.len() - 1) as f32) / levels.len() as f32).clamp(96.0, 190.0);
+        let width =
+            ((ui.available_width() - 6.0 * (levels.len() - 1) as f32) / levels.len() as f32).clamp(96.0, widest);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             for (step_idx, level) in levels.iter().enumerate() {
@@ -194,7 +197,7 @@ impl Shown<'_> {
                 ui.scope(|ui| {
                     ui.set_width(width);
                     ui.set_max_width(width);
-                    Card::new().selected(running).min_height(46.0).show(ui, |ui| {
+                    Card::new().selected(running).min_height(82.0).show(ui, |ui| {
                         ui.set_width(width - 32.0);
                         ui.vertical(|ui| {
                             ui.horizontal(|ui| {
@@ -314,7 +317,7 @@ impl Shown<'_> {
         ];
         columns(ui, t.space.s, [1.0; 6], |uis| {
             for (ui, (name, value, unit, note, missing)) in uis.iter_mut().zip(cells) {
-                Card::new().min_height(88.0).show(ui, |ui| {
+                Card::new().min_height(104.0).show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 2.0;
                     ui.add(egui::Label::new(Font::Caption.rich(name).color(t.color.text_secondary)).truncate());
                     match value {
@@ -466,7 +469,12 @@ impl Shown<'_> {
             },
             |ui| {
                 let answer = if self.valid { &words.valid_yes } else { &words.valid_no };
-                if self.is_live { caption(ui, &format!("{} {answer}", words.so_far)) } else { caption(ui, answer) }
+                if self.is_live {
+                    let values = [("first", words.so_far.clone()), ("second", answer.to_owned())];
+                    caption(ui, &fill(&text.common.two_sentences, &values))
+                } else {
+                    caption(ui, answer)
+                }
             },
         );
         for condition in &self.conditions {
