@@ -6,6 +6,7 @@ mod load;
 mod memory;
 pub mod out;
 mod parse;
+mod parse_model;
 mod practice;
 mod probe;
 mod records;

@@ -1,4 +1,4 @@
-//! `leasebench parse PROBE_ID FILE`: reads a captured output by a probe's parser.
+//! `leasebench parse PROBE_ID FILE`: reads a captured output by a probe's parser, or a file of a model.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::text::Text;
 use crate::probe::{self, Reading};
 
-use super::out;
+use super::{out, parse_model};
 
 /// What is read of a file: as much as is read of a host's answer.
 const CAP: u64 = 4 << 20;
@@ -22,7 +22,7 @@ const CAP: u64 = 4 << 20;
 /// What is read, and by which parser.
 #[derive(Debug, Args)]
 pub(super) struct ParseArgs {
-    /// Probe whose parser reads the output (gpu_list, gpu_detail, topology, dcgm_diag, …).
+    /// Probe whose parser reads the output (gpu_list, gpu_detail, dcgm_diag, engine_log, …), or model_file.
     probe: String,
     /// File with the output, or - for standard input.
     file: PathBuf,
@@ -69,10 +69,14 @@ struct FindingShape<'a> {
 
 /// Exit status 0 when something could be read, 1 when the output says that there is nothing to read.
 pub(super) fn run(args: &ParseArgs, text: &Text) -> Result<ExitCode, Failure> {
-    let probe = probe::find(&args.probe).ok_or_else(|| probe::unknown(&args.probe))?;
-    let reading = probe.read(&captured(&args.file, args.exit)?);
+    let (id, reading) = if args.probe == parse_model::ID {
+        (parse_model::ID, parse_model::read(&args.file, text)?)
+    } else {
+        let probe = probe::find(&args.probe).ok_or_else(|| probe::unknown(&args.probe))?;
+        (probe.id, probe.read(&captured(&args.file, args.exit)?))
+    };
     if args.json {
-        out::json(&shape(probe.id, &reading))?;
+        out::json(&shape(id, &reading))?;
     } else {
         print(&reading, text);
     }

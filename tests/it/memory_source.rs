@@ -521,6 +521,36 @@ fn every_note_and_error_has_its_sentence() {
     }
 }
 
+#[test]
+fn the_command_line_gives_the_facts_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, len) = safetensors();
+    let file = folder.path().join("model.safetensors");
+    std::fs::write(&file, &bytes).unwrap();
+    std::fs::File::options().append(true).open(&file).unwrap().set_len(len).unwrap();
+    let run = |path: &std::path::Path| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_leasebench"))
+            .args(["parse", "model_file", path.to_str().unwrap(), "--json"])
+            .output()
+            .unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        (out.status.code().unwrap(), json)
+    };
+    let (code, json) = run(&file);
+    let value = |device: &str, key: &str| {
+        let facts = json["facts"].as_array().unwrap();
+        facts.iter().find(|fact| fact["device"] == device && fact["key"] == key).map(|fact| fact["value"].clone())
+    };
+    assert_eq!((code, json["probe"].as_str()), (0, Some("model_file")));
+    assert_eq!(value("model", "layers"), Some(2.into()));
+    assert_eq!(value("model", "tensor_bytes"), Some((len - bytes.len() as u64).into()));
+    assert_eq!(value("model/experts", "unquantised_bytes"), Some(0.into()));
+    std::fs::write(&file, b"nothing of this kind").unwrap();
+    let (code, json) = run(&file);
+    assert_eq!((code, json["facts"].as_array().unwrap().len()), (1, 0));
+    assert!(json["absent"].as_str().unwrap().contains("config.json"), "{json}");
+}
+
 /// Reads what may be broken: an answer or an error, whatever the bytes.
 fn survive(bytes: &[u8], len: Option<u64>, what: &str) {
     let read = std::panic::catch_unwind(|| read_model("m", bytes, len)).unwrap_or_else(|_| panic!("{what}"));
