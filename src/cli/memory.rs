@@ -35,14 +35,14 @@ pub(super) struct MemoryArgs {
 pub(super) fn run(args: &MemoryArgs, _text: &Text) -> Result<ExitCode, Failure> {
     let mut catalogue = Catalogue::builtin().clone();
     if let Some(path) = &args.models {
-        let models = Catalogue::parse(&read(path)?).map_err(|error| unreadable(path).because(error))?;
+        let models = Catalogue::parse(&read(path)?).map_err(|error| malformed(path).because(error))?;
         for (row, bad) in models.notes() {
             out::warning(&if row.is_empty() { bad.to_string() } else { format!("{row}: {bad}") });
         }
         catalogue.overlay(&models);
     }
     let rows =
-        table::predict(&read(&args.input)?, &catalogue).map_err(|error| unreadable(&args.input).because(error))?;
+        table::predict(&read(&args.input)?, &catalogue).map_err(|error| malformed(&args.input).because(error))?;
     if args.json {
         out::json(&rows)?;
     } else {
@@ -71,6 +71,10 @@ fn shown(rows: &[RowPrediction]) -> String {
     let visible: Vec<Vec<String>> =
         all.into_iter().map(|row| row.iter().map(|cell| out::visible(cell)).collect()).collect();
     out::columns(&visible)
+}
+
+fn malformed(path: &Path) -> Failure {
+    Failure::new(FailureKind::TableMalformed).at(path.display())
 }
 
 fn unreadable(path: &Path) -> Failure {

@@ -156,6 +156,8 @@ pub enum FailureKind {
     UnknownProbe,
     /// The output could not be read by the probe's parser.
     OutputUnreadable,
+    /// A table of runs or models is not one that is known.
+    TableMalformed,
     /// `config.json` is not usable.
     ModelConfigMalformed,
     // Fields.

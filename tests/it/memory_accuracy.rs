@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use leasebench::domain::memory::{
-    Catalogue,
+    Catalogue, GIB,
+    calibrate::{Calibration, MeasuredRun},
+    serve::{Prediction, Setup, predict},
     table::{self, RowFigure, RowPrediction},
 };
 
@@ -242,6 +244,57 @@ fn rows_without_a_prediction_say_what_is_missing() {
         println!("{}: {}", row.id, row.missing.join(", "));
         assert!(!row.missing.is_empty(), "{}", row.id);
     }
+}
+
+/// One measured run of an engine's version on a card moves the others of the same version and card.
+#[test]
+fn one_measured_run_calibrates_the_others() {
+    let runs = runs(RUNS);
+    let mut pools: Vec<(String, String, f64, Prediction, Option<Calibration>)> = Vec::new();
+    let mut plain_errors = Vec::new();
+    let mut errors = Vec::new();
+    let run_of = |id: &str| runs.iter().find(|run| run["id"] == id).unwrap();
+    let measured = |id: &str| {
+        let bytes = |column| number(run_of(id), column).map(|gib| gib * GIB);
+        MeasuredRun {
+            weights: bytes("weights_gib_per_gpu"),
+            pool: bytes("kv_gib_per_gpu"),
+            activations: bytes("peak_activation_gib"),
+            non_torch: bytes("non_torch_gib"),
+        }
+    };
+    let class = |run: &Run| format!("{} {} {}", run["engine"], run["engine_version"], run["gpu"]);
+    table::each_setup(RUNS, Catalogue::builtin(), |id, setup| {
+        let run = run_of(id);
+        // Another kind of work (no sampling, an image part) is another run to calibrate by.
+        let is_other = setup.facts.pooling == Some(true) || setup.facts.vision == Some(true);
+        let Some(pool) = number(run, "kv_gib_per_gpu") else { return };
+        if run["engine_version"].is_empty() || run["gpu_total_gib"].is_empty() || is_other {
+            return;
+        }
+        let calibration = Calibration::from_run(setup, &measured(id));
+        pools.push((id.to_owned(), class(run), pool * GIB, predict(setup), calibration));
+    })
+    .unwrap();
+    table::each_setup(RUNS, Catalogue::builtin(), |id, setup| {
+        let Some((_, class, pool, plain, _)) = pools.iter().find(|(of, ..)| of == id) else { return };
+        for (other, of, _, _, calibration) in &pools {
+            if other == id || of != class || calibration.is_none() {
+                continue;
+            }
+            let after = predict(&Setup { calibration: *calibration, ..setup.clone() });
+            // Weights and cache stay arithmetic.
+            assert_eq!((after.weights, after.token_bytes), (plain.weights, plain.token_bytes));
+            let error = |prediction: &Prediction| (prediction.pool.unwrap().value - pool) / GIB;
+            println!("  {id} by {other}: {:+.2} -> {:+.2} GiB", error(plain), error(&after));
+            plain_errors.push(error(plain));
+            errors.push(error(&after));
+        }
+    })
+    .unwrap();
+    let (before, after) = (spread(plain_errors.into_iter()), spread(errors.iter().copied()));
+    println!("pool after one measured run: n {}, median {:.3} GiB (before {:.3})", errors.len(), after.0, before.0);
+    assert!(errors.len() >= 4 && after.0 <= 0.3, "{after:?}");
 }
 
 /// Everything but `*_from_pool` is the same when every measured column is something else.

@@ -373,6 +373,8 @@ impl ModelFacts {
         let more = Self {
             shared_intermediate: other.shared_intermediate,
             moe_layers: other.moe_layers,
+            vision: other.vision,
+            max_position: other.max_position,
             vision_params: other.vision_params,
             vision_patches: other.vision_patches,
             other_params: other.other_params,

@@ -8,6 +8,7 @@
 //! - [`quant`], [`weights`], [`kv`]: number formats, the tensors an engine loads, the cache it cuts.
 //! - [`rules`]: what depends on engine, version and card, as rows of data.
 //! - [`serve`]: the prediction for a serving engine; [`calibrate`]: what a measured run teaches it.
+//! - [`knobs`], [`search`], [`explain`]: what buys how much, the smallest configuration, formulas and inputs.
 //! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
@@ -16,12 +17,15 @@ pub mod band;
 pub mod calibrate;
 pub mod catalogue;
 pub mod estimate;
+pub mod explain;
 pub mod facts;
 pub mod image;
+pub mod knobs;
 pub mod kv;
 pub mod measured;
 pub mod quant;
 pub mod rules;
+pub mod search;
 pub mod serve;
 pub mod source;
 pub mod table;

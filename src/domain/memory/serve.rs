@@ -209,15 +209,19 @@ impl<'a> Setup<'a> {
     }
 
     fn split(&self) -> Split {
-        // The scheme's kernel, else the one that the card's generation gets.
+        Split { tp: self.tp, pp: self.pp, whole_vision: self.is_npu(), backend: self.kernel() }
+    }
+
+    /// The kernel of 4-bit experts: the stated one, else the one that the card's generation gets.
+    #[must_use]
+    pub fn kernel(&self) -> Option<Backend> {
         let chosen = match self.card.compute {
             // The Triton kernel became the choice of this generation with 0.11.
             Some(90) if self.version.is_none_or(|version| version >= Version(0, 11, 0)) => Backend::Triton,
             _ => Backend::Marlin,
         };
-        let backend = (self.scheme.method == Method::Mxfp4 && matches!(self.engine, EngineKind::Vllm))
-            .then(|| self.scheme.backend.unwrap_or(chosen));
-        Split { tp: self.tp, pp: self.pp, whole_vision: self.is_npu(), backend }
+        (self.scheme.method == Method::Mxfp4 && matches!(self.engine, EngineKind::Vllm))
+            .then(|| self.scheme.backend.unwrap_or(chosen))
     }
 }
 

@@ -345,6 +345,32 @@ fn serving(row: Row, catalogue: &Catalogue) -> RowPrediction {
     out
 }
 
+/// The setups of a table of serving runs, each given to `f` with its row's id. Rows without facts or of an unknown engine
+/// are left out.
+///
+/// # Errors
+/// When the text is no table of serving runs.
+pub fn each_setup(text: &str, catalogue: &Catalogue, mut f: impl FnMut(&str, &Setup)) -> Result<(), TableError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let csv_error = |error: csv::Error| TableError::Csv(error.to_string());
+    let head: Vec<String> = reader.headers().map_err(csv_error)?.iter().map(|name| name.trim().to_owned()).collect();
+    if kind(&head) != Some(TableKind::Serving) {
+        return Err(TableError::UnknownKind);
+    }
+    for (idx, record) in reader.records().take(MAX_ROWS).enumerate() {
+        let record = record.map_err(csv_error)?;
+        let row = Row { head: &head, cells: &record, number: idx + 1 };
+        let mut out = RowPrediction::default();
+        let mut stated = Stated { row, bad: Vec::new() };
+        let Some((facts, is_own)) = facts_of(&stated, catalogue, &mut out) else { continue };
+        let Some(engine) = stated.get("engine").and_then(EngineKind::named) else { continue };
+        let remark = Remark::of(stated.get("note").unwrap_or_default());
+        f(&row.id(), &setup_of(&mut stated, &facts, is_own, engine, remark, &mut out));
+    }
+    Ok(())
+}
+
 /// The row of facts that `facts` names, or `model` where there is none.
 ///
 /// The facts that are named may be a base model's: what a checkpoint made from it can differ in (image part, output
