@@ -103,7 +103,7 @@ fn settings(line: &str, run: &mut Run) -> bool {
     } else if line.contains("data type to store kv cache") {
         let name = after(line, "Using ").unwrap_or_default();
         run.text(keys::KV_DTYPE, name.split_whitespace().next().unwrap_or_default());
-    } else if let Some(size) = gib_after(line, "Checkpoint size: ") {
+    } else if let Some(size) = gib_after(line, "Checkpoint size: ").filter(|size| *size > 0.0) {
         run.put_first(keys::CHECKPOINT, Value::Float(size));
     } else if let Some(name) = card_name(line) {
         run.text_first(keys::NAME, &name);
@@ -261,6 +261,18 @@ fn sizes(line: &str, rank: &str, run: &mut Run) -> bool {
         run.size(rank, keys::GRAPHS_ESTIMATED, size, Again::Last);
         return true;
     }
+    // A pool that was set by hand is not profiled: "reserved 5.0 GiB memory for KV Cache as specified by …", and on a
+    // processor "Explicitly set (1.0/23.54) GiB for KV cache".
+    if let Some(size) = gib_after(line, "reserved ").filter(|_| line.contains("memory for KV Cache as specified")) {
+        run.size(rank, keys::KV_CACHE, size, Again::Last);
+        return true;
+    }
+    if let Some((size, _)) = after(line, "Explicitly set (").and_then(number)
+        && line.contains(" GiB for KV cache")
+    {
+        run.size(rank, keys::KV_CACHE, size, Again::Last);
+        return true;
+    }
     let balance = balance(line, rank, run);
     profile(line, rank, run) || balance
 }
@@ -363,7 +375,7 @@ fn profile(line: &str, rank: &str, run: &mut Run) -> bool {
 
 fn capacity(line: &str, rank: &str, run: &mut Run) -> bool {
     let mut found = false;
-    if let Some(n) = whole_after(line, "GPU KV cache size: ").filter(|_| line.contains("tokens")) {
+    if let Some(n) = whole_after(line, " KV cache size: ").filter(|_| line.contains("tokens")) {
         run.put_min(keys::KV_TOKENS, n);
         found = true;
     }
