@@ -325,3 +325,37 @@ fn a_project_that_is_not_utf8_says_at_which_byte() {
         "{err}"
     );
 }
+
+#[test]
+fn memory_predicts_a_table_and_refuses_what_is_none() {
+    let temp = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = temp.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let runs = write(
+        "runs.csv",
+        "id,engine,engine_version,model,facts,quantisation,gpu_total_gib,tp,max_model_len\n\
+         a,vllm,0.11.0,x,own,bf16,79.19,1,4096\nb,vllm,0.11.0,x,nobody,bf16,79.19,1,4096\n",
+    );
+    let models = write(
+        "models.csv",
+        "model,layers,hidden,heads,kv_heads,head_dim,intermediate,vocab,colour\nown,32,4096,32,8,128,14336,128256,red\n",
+    );
+    let args = ["memory", "--input", &runs, "--models", &models, "--json"];
+    let (code, out, err) = told(&leasebench(temp.path(), &args).output().unwrap());
+    assert_eq!((code, err.as_str()), (0, "column \"colour\" is not known and was left out\n"));
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let weights = rows[0]["weights_gib_per_gpu"]["value"].as_f64().unwrap();
+    assert!((weights - 14.96).abs() < 0.02, "{weights}");
+    assert_eq!(rows[0]["fits"], "fits");
+    assert_eq!(rows[1]["weights_gib_per_gpu"], serde_json::Value::Null);
+    assert_eq!(rows[1]["missing"][0], "facts of the model: no row is called \"nobody\"");
+
+    let (code, out, err) = told(&leasebench(temp.path(), &["memory", "--input", &models]).output().unwrap());
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.starts_with("Could not read the table: the columns belong to no known table"), "{err}");
+    let (code, _, err) = told(&leasebench(temp.path(), &["memory", "--input", "no-such.csv"]).output().unwrap());
+    assert!(code == 2 && err.starts_with("Could not read the file"), "{err}");
+}

@@ -372,3 +372,35 @@ fn nothing_hangs_on_a_name() {
         }
     }
 }
+
+/// The rules know engines, toolkits, kernels and cards; no model and no run of the table.
+#[test]
+fn no_rule_names_a_model_or_a_run() {
+    let sources = ["band", "calibrate", "kv", "quant", "rules", "search", "serve", "table", "weights"].map(|name| {
+        let path = format!("{}/src/domain/memory/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        // Tests may name what they test with.
+        text.split("#[cfg(test)]").next().unwrap().to_lowercase()
+    });
+    let tables = ["engines", "kept", "padding", "cards", "gguf"].map(|name| {
+        let path = format!("{}/assets/memory/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+        let rows = std::fs::read_to_string(path).unwrap();
+        // The origin is a citation; what is computed with stands before it.
+        let rows = csv::Reader::from_reader(rows.as_bytes()).into_records().map(|row| {
+            let row = row.unwrap();
+            row.iter().take(row.len() - 1).collect::<Vec<_>>().join(",").to_lowercase()
+        });
+        rows.collect::<Vec<_>>().join("\n")
+    });
+    for text in sources.iter().chain(&tables) {
+        for run in runs(RUNS) {
+            assert!(!text.contains(&format!("\"{}\"", run["id"])), "{}", run["id"]);
+        }
+        for family in ["qwen", "llama-", "gemma", "mistral", "deepseek", "gpt-oss", "glm", "phi-", "kimi", "pixtral"] {
+            assert!(!text.contains(&format!("\"{family}")), "{family}");
+        }
+        for facts in Catalogue::builtin().rows() {
+            assert!(!text.contains(&format!("\"{}\"", facts.model.to_lowercase())), "{}", facts.model);
+        }
+    }
+}

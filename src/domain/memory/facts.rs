@@ -110,6 +110,8 @@ pub struct ModelFacts {
     pub shared_intermediate: Option<u32>,
     /// Layers with experts, where not every layer after the first dense ones has them.
     pub moe_layers: Option<u32>,
+    /// Hidden size that the experts see, where they work on a compressed one.
+    pub moe_hidden: Option<u32>,
     /// Parameters of the image part, its projector included.
     pub vision_params: Option<u64>,
     /// Patches of the largest image that is taken.
@@ -219,6 +221,7 @@ impl ModelFacts {
         "origin",
         "shared_intermediate",
         "moe_layers",
+        "moe_hidden",
         "vision_params",
         "other_params",
         "kv_shared_layers",
@@ -354,6 +357,7 @@ impl ModelFacts {
             "max_position" => (&mut self.max_position, 1..=1_000_000_000),
             "shared_intermediate" => (&mut self.shared_intermediate, SIZES),
             "moe_layers" => (&mut self.moe_layers, COUNTS),
+            "moe_hidden" => (&mut self.moe_hidden, SIZES),
             "kv_shared_layers" => (&mut self.kv_shared_layers, COUNTS),
             "mamba_layers" => (&mut self.mamba_layers, COUNTS),
             "mamba_heads" => (&mut self.mamba_heads, COUNTS),
@@ -373,6 +377,7 @@ impl ModelFacts {
         let more = Self {
             shared_intermediate: other.shared_intermediate,
             moe_layers: other.moe_layers,
+            moe_hidden: other.moe_hidden,
             vision: other.vision,
             max_position: other.max_position,
             vision_params: other.vision_params,
@@ -447,6 +452,7 @@ impl ModelFacts {
         fill(&mut self.params_text_computed, &other.params_text_computed);
         fill(&mut self.shared_intermediate, &other.shared_intermediate);
         fill(&mut self.moe_layers, &other.moe_layers);
+        fill(&mut self.moe_hidden, &other.moe_hidden);
         fill(&mut self.vision_params, &other.vision_params);
         fill(&mut self.other_params, &other.other_params);
         fill(&mut self.kv_shared_layers, &other.kv_shared_layers);

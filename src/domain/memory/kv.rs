@@ -314,6 +314,10 @@ fn kinds(facts: &ModelFacts, setup: &CacheSetup, notes: &mut Vec<&'static str>) 
             return Err(lacks);
         }
         let mut bytes = (f64::from(facts.kv_lora_rank.unwrap_or(0)) + rope) * setup.bytes;
+        if facts.index_head_dim.is_some() && setup.bytes < 1.5 && !setup.is_npu {
+            // With an indexer an 8-bit cache keeps the positions in 16 bits and a 32-bit scale for every 128 values.
+            bytes = f64::from(facts.kv_lora_rank.unwrap_or(0)) * (1.0 + 4.0 / 128.0) + rope * 2.0;
+        }
         if let Some(dim) = facts.index_head_dim.filter(|dim| *dim > 0) {
             // An 8-bit key and a scale for each token; in 16 bits on an NPU.
             bytes += f64::from(dim) * if setup.is_npu { 2.0 } else { 1.0 } + if setup.is_npu { 0.0 } else { 4.0 };

@@ -284,7 +284,12 @@ pub fn inventory(facts: &ModelFacts, split: Split) -> Result<Vec<Tensor>, Vec<La
         add(Part::Router, moe, experts, hidden);
         add(Part::Shared, moe, first * shared / t, hidden);
         add(Part::Shared, moe, hidden, shared / t);
-        let (wide, narrow) = padded(hidden, expert / t, split.backend);
+        let seen = facts.moe_hidden.filter(|size| *size > 0).map_or(hidden, f64::from);
+        if seen < hidden {
+            // Down to the size that the experts see, and up again.
+            add(Part::Shared, 2.0 * moe, seen, hidden);
+        }
+        let (wide, narrow) = padded(seen, expert / t, split.backend);
         for (rows, columns) in [(first * narrow, wide), (wide, narrow)] {
             out.push(Tensor { part: Part::Experts, count: moe, stack: experts, rows, columns });
         }
