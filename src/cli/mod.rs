@@ -1,6 +1,7 @@
 //! The program without a window, for scripts: every verb has `--json`, prints failures on standard error, and leaves
 //! with 2 for wrong use or unreadable input.
 
+mod bill;
 mod check;
 mod load;
 mod memory;
@@ -61,6 +62,8 @@ enum Verb {
     Probe(probe::ProbeArgs),
     /// Read a captured output by a probe's parser: its facts and findings.
     Parse(parse::ParseArgs),
+    /// Read a bill: exact totals in any grouping, and everything in it that is not as it should be.
+    ImportBill(bill::BillArgs),
     /// Run one load test against an OpenAI-compatible endpoint.
     Load(Box<load::LoadArgs>),
     /// Predict the GPU memory of every row of a table: serving engines, training or image generation.
@@ -122,6 +125,7 @@ pub fn run(headless: Headless) -> ExitCode {
         Verb::Verify(args) => verify::run(&args, text),
         Verb::Probe(args) => probe::run(&args, text),
         Verb::Parse(args) => parse::run(&args, text),
+        Verb::ImportBill(args) => bill::run(&args, text),
         Verb::Load(args) => load::run(&args, text),
         Verb::Memory(args) => memory::run(&args, text),
         Verb::PracticeServer(args) => practice::run(&args, text),

@@ -160,6 +160,25 @@ pub enum FailureKind {
     TableMalformed,
     /// `config.json` is not usable.
     ModelConfigMalformed,
+    // Bills.
+    /// The file is empty.
+    BillEmpty,
+    /// The file is no text: `what`.
+    BillBinary,
+    /// The first row holds values: `text`.
+    BillNoHeader,
+    /// A row does not end: `line`.
+    BillRowTooLong,
+    /// More columns or tables than are read: `n`.
+    BillTooManyColumns,
+    /// The JSON is none: `line`, `what`.
+    BillJson,
+    /// A column that was asked for is not there: `name`, `known`.
+    BillColumnUnknown,
+    /// No column is known to hold amounts: `known`.
+    BillNoAmounts,
+    /// An option of the import cannot be read: `text`, `form`.
+    BillOptionRefused,
     // Fields.
     /// Not an amount with its currency: `text`.
     NotMoney,

@@ -3,6 +3,7 @@
 pub mod acceptance;
 pub mod advice;
 pub mod arrivals;
+pub mod bill;
 pub mod billing;
 pub mod brief;
 pub mod candidate;

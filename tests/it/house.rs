@@ -387,7 +387,7 @@ fn the_project_stands_alone() {
 }
 
 /// Variants of an enum as its source text lists them, in snake case.
-fn variants(source: &str, name: &str) -> Vec<String> {
+pub fn variants(source: &str, name: &str) -> Vec<String> {
     let body = source.split(&format!("pub enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();
     code_only(body)
         .lines()

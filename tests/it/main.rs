@@ -15,6 +15,7 @@
 #![allow(missing_docs, unreachable_pub, reason = "a test module has no users outside this binary")]
 
 mod app;
+mod bills;
 mod captures;
 mod cli;
 mod hostile;

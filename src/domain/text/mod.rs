@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::bill::FindingKind;
 use super::facts::{Absent, AbsentKind};
 use super::failure::{Failure, FailureKind};
 use super::figure::{Gap, GapKind};
@@ -139,6 +140,8 @@ pub struct Text {
     pub absents: BTreeMap<AbsentKind, String>,
     /// Advice by finding code.
     pub findings: BTreeMap<String, String>,
+    /// What a deviation of a bill does to its totals.
+    pub bill_findings: BTreeMap<FindingKind, String>,
     /// Names of fields, formula inputs and facts, by their snake-case name.
     pub names: BTreeMap<String, String>,
 }
@@ -374,6 +377,9 @@ mod tests {
         }
         for (code, words) in &text.findings {
             out.insert(format!("findings.{code}"), words.clone());
+        }
+        for (kind, words) in &text.bill_findings {
+            out.insert(format!("bill_findings.{kind:?}"), words.clone());
         }
         for (name, words) in &text.names {
             out.insert(format!("names.{name}"), words.clone());
