@@ -147,7 +147,8 @@ impl Layout {
 
     fn paged(&mut self, facts: &ModelFacts, setup: &CacheSetup, layers: &[Layers]) {
         let key = if facts.is_latent() { Key::BlockLatent } else { Key::Block };
-        let default = rules::engine(setup.engine, setup.version, key).value;
+        // Kernels of NPUs work on blocks of 128.
+        let default = if setup.is_npu { 128.0 } else { rules::engine(setup.engine, setup.version, key).value };
         let stated = setup.block.map(f64::from);
         let block = stated.unwrap_or(default).max(1.0);
         let state = layers.iter().filter(|l| l.keeps == Keeps::State).map(|l| l.bytes).fold(0.0, f64::max);

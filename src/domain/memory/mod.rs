@@ -9,10 +9,12 @@
 //! - [`rules`]: what depends on engine, version and card, as rows of data.
 //! - [`serve`]: the prediction for a serving engine; [`calibrate`]: what a measured run teaches it.
 //! - [`knobs`], [`search`], [`explain`]: what buys how much, the smallest configuration, formulas and inputs.
+//! - [`asked`]: a brief and an offer as a setup.
 //! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`estimate`]: the first estimate, for a brief and a candidate.
 
+pub mod asked;
 pub mod band;
 pub mod calibrate;
 pub mod catalogue;

@@ -159,14 +159,17 @@ impl Scheme {
     pub fn read(quantisation: &str, dtype: &str, facts: &ModelFacts) -> Self {
         let plain = plain_bytes(dtype).or_else(|| facts.torch_dtype.as_deref().and_then(plain_bytes)).unwrap_or(2.0);
         let text = quantisation.trim().to_lowercase();
-        if text.is_empty() {
+        if matches!(text.as_str(), "" | "auto" | "-" | "default" | "checkpoint") {
             return Self::from_facts(plain, facts);
         }
         let words = Words::of(&text);
         if let Some(scheme) = Self::gguf(&words, plain) {
             return scheme;
         }
-        let scheme = Self::from_words(&words, plain, facts);
+        // A toolkit's name alone leaves bits to the facts.
+        let of_facts =
+            || (facts.quant_bits.is_some() && words.has("compressed")).then(|| Self::from_facts(plain, facts));
+        let scheme = Self::from_words(&words, plain, facts).or_else(of_facts);
         scheme.unwrap_or_else(|| Self::not_understood(quantisation, plain))
     }
 
@@ -199,7 +202,24 @@ impl Scheme {
     fn gguf(words: &Words, plain: f64) -> Option<Self> {
         // The plain names and MXFP4 are formats of other checkpoints too.
         let is_own = |name: &str| name.starts_with(['q', 'i']) || name == "mxfp4_moe";
-        let named = gguf_types().iter().find(|row| is_own(&row.name) && words.has(&row.name))?;
+        let whole = |word: &str| gguf_types().iter().find(|row| is_own(&row.name) && row.name == word);
+        // A mixture with a suffix of its own (q4_k_xl) is read as the type before it.
+        let shortened = |word: &str| {
+            let mut name = word;
+            while let Some((shorter, _)) = name.rsplit_once('_') {
+                if let Some(row) = whole(name) {
+                    return Some(row);
+                }
+                name = shorter;
+            }
+            whole(name)
+        };
+        let is_type = |word: &str| {
+            let rest = word.strip_prefix('i').unwrap_or(word);
+            rest.strip_prefix('q').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let of_types = words.list.iter().filter(|word| is_type(word)).find_map(|word| shortened(word));
+        let named = of_types.or_else(|| words.list.iter().find_map(|word| whole(word)))?;
         let make = |bits| WeightFormat::Gguf { bits };
         Some(match words.bits_per_weight() {
             Some(bits) => Self::of(make(bits), plain, Method::Gguf),
@@ -240,7 +260,8 @@ impl Scheme {
                 )
             });
         }
-        if words.any(&["int4", "4bit", "w4a16", "awq", "gptq", "autoround", "w4a8", "w4a4", "4"]) && !words.has("int8")
+        if words.any(&["int4", "4bit", "w4a16", "awq", "gptq", "autoround", "w4a8", "w4a4", "4"])
+            && !words.any(&["int8", "8bit", "w8a8", "w8a16", "8"])
         {
             let zeros = words.any(&["awq", "asym"]);
             let stated = words.group().or(match facts.quant_group {
@@ -277,6 +298,9 @@ impl Scheme {
                 WeightFormat::Byte,
                 "the checkpoint mixes formats; which layers are 4-bit and which 8-bit is not known",
             ));
+        }
+        if words.has("16") && words.any(&["bit", "bits"]) {
+            return Some(Self::plain(2.0));
         }
         let bytes = words.list.iter().find_map(|word| plain_bytes(word));
         bytes
@@ -442,6 +466,10 @@ mod tests {
             ("mxfp4 (Marlin backend)", WeightFormat::Mxfp4, Method::Mxfp4),
             ("Q4_K_M 4.99bpw", WeightFormat::Gguf { bits: 4.99 }, Method::Gguf),
             ("Q8_0", WeightFormat::Gguf { bits: 8.5 }, Method::Gguf),
+            ("GPTQ 8-bit", WeightFormat::Byte, Method::Int4),
+            ("16-bit", WeightFormat::Plain(2.0), Method::None),
+            ("UD-Q4_K_XL", WeightFormat::Gguf { bits: 4.85 }, Method::Gguf),
+            ("W8A8-FP8", WeightFormat::Byte, Method::Checkpoint),
             ("IQ4_NL 4.25 bpw", WeightFormat::Gguf { bits: 4.25 }, Method::Gguf),
         ] {
             let scheme = Scheme::read(text, "bfloat16", &facts);

@@ -446,7 +446,7 @@ fn setup_of<'f>(
         out.notes.push("the card's memory is that of its class".to_owned());
     }
     let draft = match stated.get("speculative").map(str::to_lowercase).as_deref() {
-        None | Some("false" | "no" | "off" | "0" | "none") => Draft::Off,
+        None | Some("false" | "no" | "off" | "0" | "none" | "ngram") => Draft::Off,
         Some(text) => {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             digits.parse().ok().filter(|tokens| (1..=64).contains(tokens)).map_or(Draft::Unstated, Draft::Tokens)
