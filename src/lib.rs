@@ -47,7 +47,8 @@
 //! - Formats: `serde` with `ron` (projects, records, words), `serde_json` (endpoints, `--json`), `quick-xml`
 //!   (`nvidia-smi -q -x`), `csv` (exports).
 //! - Numbers: `rust_decimal` (quoted decimals), `num-rational`, `num-bigint`, `num-traits` (exact money),
-//!   `iso_currency` (currencies and their minor units), `chrono` (dates with their zone).
+//!   `iso_currency` (currencies and their minor units), `chrono` (dates with their zone), `chrono-tz` (the zones themselves:
+//!   a local day of 23 or 25 hours is billed as such).
 //! - The rest: `clap` (command line), `directories` (where a user's settings live), `sha2` (evidence ids), `thiserror`
 //!   (small error enums), `getrandom`, `rand_chacha` and `rand_core` (seeds and the arrivals they make),
 //!   `unicode-segmentation` (characters as people see them), `tokio-util` (cancelling), `rustix` (CPU time of a

@@ -8,6 +8,7 @@ pub mod billing;
 pub mod brief;
 pub mod candidate;
 pub mod compare;
+pub mod cost;
 pub mod curve;
 pub mod decision;
 pub mod digest;
