@@ -3,6 +3,7 @@
 
 mod bill;
 mod check;
+mod cost_case;
 mod load;
 mod memory;
 pub mod out;
@@ -68,6 +69,8 @@ enum Verb {
     Load(Box<load::LoadArgs>),
     /// Predict the GPU memory of every row of a table: serving engines, training or image generation.
     Memory(memory::MemoryArgs),
+    /// Answer the questions of a cost case, or of a folder of them; leave with 0 only when all are as expected.
+    CostCase(cost_case::CostCaseArgs),
     /// Serve a small OpenAI-compatible endpoint with scripted behaviour on this computer's loopback.
     PracticeServer(practice::PracticeArgs),
 }
@@ -128,6 +131,7 @@ pub fn run(headless: Headless) -> ExitCode {
         Verb::ImportBill(args) => bill::run(&args, text),
         Verb::Load(args) => load::run(&args, text),
         Verb::Memory(args) => memory::run(&args, text),
+        Verb::CostCase(args) => cost_case::run(&args, text),
         Verb::PracticeServer(args) => practice::run(&args, text),
     };
     done.unwrap_or_else(|failure| out::failure(text, &failure))

@@ -154,6 +154,8 @@ pub enum FailureKind {
     // Reading.
     /// A probe id that does not exist: `id`.
     UnknownProbe,
+    /// A cost case is not valid: `line`, `column`, `cause`.
+    CostCaseMalformed,
     /// The output could not be read by the probe's parser.
     OutputUnreadable,
     /// A table of runs or models is not one that is known.

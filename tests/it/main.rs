@@ -18,6 +18,7 @@ mod app;
 mod bills;
 mod captures;
 mod cli;
+mod cost;
 mod hostile;
 mod house;
 mod laws;

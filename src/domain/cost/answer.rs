@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::NaiveDate;
 use num_traits::Zero as _;
 
-use super::number::{Q, number, round_places, show, show_long, RoundMode};
+use super::number::{Q, RoundMode, number, round_places, show, show_long};
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,9 +13,8 @@ use super::number::{Q, decimal, round_places, whole};
 use super::plan::{BlockPrice, Curve, Need, best_mix, crossings, first_whole, hybrid, one_block};
 use super::price::minor_units;
 use super::question::{
-    Question,
-    Amounts, Ask, Basis, Best, Blocks, BreakEven, By, CommitmentOf, CommitmentPart, Diagnostic, Find, HybridOf, HybridPart, PlanCost,
-    QuantityOf, QuantityStage, Read, Reconcile, ShareOf, UnitCost, View, WalletPart,
+    Amounts, Ask, Basis, Best, Blocks, BreakEven, By, CommitmentOf, CommitmentPart, Diagnostic, Find, HybridOf,
+    HybridPart, PlanCost, QuantityOf, QuantityStage, Question, Read, Reconcile, ShareOf, UnitCost, View, WalletPart,
 };
 use super::sum::{Reader, Sum, TaxReading, convert, window};
 use super::unit::{Quantity, Thing};
@@ -39,13 +38,21 @@ impl ViewAmount {
 pub(super) fn check(world: &World<'_>) -> Result<(), Fault> {
     let case = world.case;
     for question in &case.questions {
-        let wrong = |text: String| Fault::new(question.name.as_str(), format!("question \"{}\": {text}", question.name));
+        let wrong =
+            |text: String| Fault::new(question.name.as_str(), format!("question \"{}\": {text}", question.name));
         let plan = |id: &str| {
-            case.plans.iter().any(|one| one.id == id).then_some(()).ok_or_else(|| wrong(format!("no plan is named \"{id}\"")))
+            case.plans
+                .iter()
+                .any(|one| one.id == id)
+                .then_some(())
+                .ok_or_else(|| wrong(format!("no plan is named \"{id}\"")))
         };
         let per = |text: &str| outcome_of(text).map(|_| ()).map_err(&wrong);
         let counted = |name: &str| {
-            count::NAMES.contains(&name).then_some(()).ok_or_else(|| wrong(format!("\"{name}\" is no outcome; known are {}", count::NAMES.join(", "))))
+            count::NAMES
+                .contains(&name)
+                .then_some(())
+                .ok_or_else(|| wrong(format!("\"{name}\" is no outcome; known are {}", count::NAMES.join(", "))))
         };
         if let Some(chosen) = chosen(&question.ask) {
             for name in &chosen.of {
@@ -108,9 +115,13 @@ pub(super) fn check(world: &World<'_>) -> Result<(), Fault> {
     }
     for one in &case.plans {
         if let Some(unit) = &one.unit_cost {
-            outcome_of(&unit.per).map_err(|text| Fault::new(one.id.as_str(), format!("plan \"{}\": {text}", one.id)))?;
+            outcome_of(&unit.per)
+                .map_err(|text| Fault::new(one.id.as_str(), format!("plan \"{}\": {text}", one.id)))?;
             if let Some(name) = unit.of.iter().find(|name| world.component(name).is_none()) {
-                return Err(Fault::new(one.id.as_str(), format!("plan \"{}\": no component is named \"{name}\"", one.id)));
+                return Err(Fault::new(
+                    one.id.as_str(),
+                    format!("plan \"{}\": no component is named \"{name}\"", one.id),
+                ));
             }
             if one.per_unit.is_some() {
                 return Err(Fault::new(one.id.as_str(), format!("plan \"{}\" has two prices of a unit", one.id)));
@@ -122,12 +133,24 @@ pub(super) fn check(world: &World<'_>) -> Result<(), Fault> {
         if let Some(Driver::Count(name) | Driver::Pixels(name)) = &one.driver
             && !count::NAMES.contains(&name.as_str())
         {
-            return Err(Fault::new(name.as_str(), format!("component \"{}\": \"{name}\" is no outcome; known are {}", one.id, count::NAMES.join(", "))));
+            return Err(Fault::new(
+                name.as_str(),
+                format!("component \"{}\": \"{name}\" is no outcome; known are {}", one.id, count::NAMES.join(", ")),
+            ));
         }
-        if let Some(Driver::Used(meter) | Driver::Larger(meter) | Driver::Allocated(meter) | Driver::PeakOfDay(meter) | Driver::P95(meter)) = &one.driver
+        if let Some(
+            Driver::Used(meter)
+            | Driver::Larger(meter)
+            | Driver::Allocated(meter)
+            | Driver::PeakOfDay(meter)
+            | Driver::P95(meter),
+        ) = &one.driver
             && !case.usage.iter().any(|usage| usage.meter == *meter)
         {
-            return Err(Fault::new(meter.as_str(), format!("component \"{}\": no usage is recorded for the meter \"{meter}\"", one.id)));
+            return Err(Fault::new(
+                meter.as_str(),
+                format!("component \"{}\": no usage is recorded for the meter \"{meter}\"", one.id),
+            ));
         }
     }
     Ok(())
@@ -180,9 +203,13 @@ struct Made {
 impl<'a, 'w> Answers<'a, 'w> {
     pub(super) fn of(world: &'w World<'a>) -> Self {
         let months = |components: &[super::world::Priced<'_>]| {
-            let open = components.iter().any(|one| one.of.month.is_none() && one.rates.iter().any(|rate| rate.per().is_some_and(|per| per.unit.has_month())));
+            let open = components.iter().any(|one| {
+                one.of.month.is_none()
+                    && one.rates.iter().any(|rate| rate.per().is_some_and(|per| per.unit.has_month()))
+            });
             let commitments = world.commitments.iter().any(|one| {
-                one.of.month.is_none() && one.rate.as_ref().and_then(super::world::Rate::per).is_some_and(|per| per.unit.has_month())
+                one.of.month.is_none()
+                    && one.rate.as_ref().and_then(super::world::Rate::per).is_some_and(|per| per.unit.has_month())
             });
             open || commitments
         };
@@ -275,7 +302,10 @@ impl<'a, 'w> Answers<'a, 'w> {
             for (other, _, second) in parts.iter().skip(nth + 1) {
                 let (Some(a), Some(b)) = (first, second) else {
                     if first.is_some() != second.is_some() {
-                        return none(NoValue::new(Why::NotAddable, format!("\"{name}\" and \"{other}\" are different things")));
+                        return none(NoValue::new(
+                            Why::NotAddable,
+                            format!("\"{name}\" and \"{other}\" are different things"),
+                        ));
                     }
                     continue;
                 };
@@ -288,10 +318,16 @@ impl<'a, 'w> Answers<'a, 'w> {
                     return none(NoValue::new(Why::MixedCurrency, format!("{} and {}", first.code(), second.code())));
                 }
                 if a.shares_with(b) {
-                    return none(NoValue::new(Why::CountedTwice, format!("\"{name}\" and \"{other}\" hold the same time")));
+                    return none(NoValue::new(
+                        Why::CountedTwice,
+                        format!("\"{name}\" and \"{other}\" hold the same time"),
+                    ));
                 }
                 let components = |sum: &Sum| -> Vec<usize> {
-                    sum.owners.iter().filter_map(|owner| if let Owner::Component(idx) = owner { Some(*idx) } else { None }).collect()
+                    sum.owners
+                        .iter()
+                        .filter_map(|owner| if let Owner::Component(idx) = owner { Some(*idx) } else { None })
+                        .collect()
                 };
                 let mut both = components(a);
                 both.extend(components(b).into_iter().filter(|idx| !components(a).contains(idx)));
@@ -310,12 +346,16 @@ impl<'a, 'w> Answers<'a, 'w> {
 impl Sum {
     /// Whether both can hold the same amount.
     fn shares_with(&self, other: &Self) -> bool {
-        let states = self.states.is_empty() || other.states.is_empty() || self.states.iter().any(|one| other.states.contains(one));
+        let states = self.states.is_empty()
+            || other.states.is_empty()
+            || self.states.iter().any(|one| other.states.contains(one));
         self.owners.iter().any(|owner| other.owners.contains(owner)) && states && self.at_one_time(other)
     }
 
     fn at_one_time(&self, other: &Self) -> bool {
-        let resources = self.resources.is_empty() || other.resources.is_empty() || self.resources.iter().any(|one| other.resources.contains(one));
+        let resources = self.resources.is_empty()
+            || other.resources.is_empty()
+            || self.resources.iter().any(|one| other.resources.contains(one));
         let times = match (self.window, other.window) {
             (Some(one), Some(two)) => super::calendar::meet(one, two).is_some(),
             _ => true,
@@ -452,13 +492,19 @@ impl One<'_, '_> {
                 let over_time = rate.is_some_and(super::world::Rate::is_over_time);
                 let thing = rate.map_or(Thing::One, super::world::Rate::thing);
                 if thing != target.unit.thing || over_time != target.unit.time.is_some() {
-                    return Err(NoValue::new(Why::UnknownUnit, format!("\"{}\" is not counted in {}", one.of.id, ask.unit)));
+                    return Err(NoValue::new(
+                        Why::UnknownUnit,
+                        format!("\"{}\" is not counted in {}", one.of.id, ask.unit),
+                    ));
                 }
                 let base = match ask.stage {
                     QuantityStage::Metered => line.metered.clone(),
                     QuantityStage::Rounded => line.rounded.clone(),
                     QuantityStage::Billed => {
-                        &line.units * rate.and_then(super::world::Rate::per).map_or_else(Q::one, |per| per.base(&meter.sizes, &line.month))
+                        &line.units
+                            * rate
+                                .and_then(super::world::Rate::per)
+                                .map_or_else(Q::one, |per| per.base(&meter.sizes, &line.month))
                     }
                 };
                 base / size(&line.month)
@@ -480,7 +526,10 @@ impl One<'_, '_> {
             } else if things.map_or(Thing::One, |quantity| quantity.unit.thing.clone()) == target.unit.thing {
                 things.map_or_else(Q::one, |quantity| quantity.things(&sizes)) * &one.secs
             } else {
-                return Err(NoValue::new(Why::UnknownUnit, format!("\"{}\" is not counted in {}", one.of.id, ask.unit)));
+                return Err(NoValue::new(
+                    Why::UnknownUnit,
+                    format!("\"{}\" is not counted in {}", one.of.id, ask.unit),
+                ));
             };
             sum += base * share / target.base(&sizes, &month);
         }
@@ -508,7 +557,10 @@ impl One<'_, '_> {
             By::Amount => (self.reader.sum(&part)?.value, self.reader.sum(&all)?.value),
             By::Time => {
                 let time = |ask: &Amounts| -> Result<Q, NoValue> {
-                    Ok(self.lines(ask)?.into_iter().fold(Q::zero(), |sum, (line, share)| sum + &line.billed_secs * share))
+                    Ok(self
+                        .lines(ask)?
+                        .into_iter()
+                        .fold(Q::zero(), |sum, (line, share)| sum + &line.billed_secs * share))
                 };
                 (time(&part)?, time(&all)?)
             }
@@ -518,11 +570,15 @@ impl One<'_, '_> {
 
     fn diagnostic(&self, ask: &Diagnostic) -> Result<ViewAmount, NoValue> {
         let chosen = ask.chosen();
-        let work = |work: &[Work]| self.reader.sum(&Amounts { work: work.to_vec(), ..chosen.clone() }).map(|sum| sum.value);
+        let work =
+            |work: &[Work]| self.reader.sum(&Amounts { work: work.to_vec(), ..chosen.clone() }).map(|sum| sum.value);
         let entries = |is_kind: &dyn Fn(Kind) -> bool| -> Result<Q, NoValue> {
             let owners = self.reader.owners(&chosen);
             let entries = self.reader.entries(&chosen, &owners)?;
-            Ok(entries.into_iter().filter(|(entry, _)| is_kind(entry.kind)).fold(Q::zero(), |sum, (entry, share)| sum + entry.amount * share))
+            Ok(entries
+                .into_iter()
+                .filter(|(entry, _)| is_kind(entry.kind))
+                .fold(Q::zero(), |sum, (entry, share)| sum + entry.amount * share))
         };
         // Outputs carry the same part of the amount each.
         let part_of = |name: &str, whole: &str| -> Result<Q, NoValue> {
@@ -550,7 +606,11 @@ impl One<'_, '_> {
             return Ok(ViewAmount(value));
         }
         let all = self.reader.sum(&chosen)?.value;
-        if all.is_zero() { Err(NoValue::new(Why::ZeroCount, "the amount is zero")) } else { Ok(ViewAmount(value / all)) }
+        if all.is_zero() {
+            Err(NoValue::new(Why::ZeroCount, "the amount is zero"))
+        } else {
+            Ok(ViewAmount(value / all))
+        }
     }
 
     fn commitment(&self, ask: &CommitmentOf) -> Result<Q, NoValue> {
@@ -573,7 +633,9 @@ impl One<'_, '_> {
         let used = take(accrual, &|entry| entry.kind == Kind::Used(idx))?;
         let unused = take(accrual, &|entry| entry.owner == owner && entry.kind == Kind::Unused)?;
         let total = &used + &unused;
-        let over = |part: Q| if total.is_zero() { Err(NoValue::new(Why::ZeroCount, ask.id.as_str())) } else { Ok(part / &total) };
+        let over = |part: Q| {
+            if total.is_zero() { Err(NoValue::new(Why::ZeroCount, ask.id.as_str())) } else { Ok(part / &total) }
+        };
         match ask.part {
             CommitmentPart::Total => Ok(total),
             CommitmentPart::Used => Ok(used),
@@ -585,7 +647,11 @@ impl One<'_, '_> {
                     (Some(window), _) => secs(window.0, window.1),
                     (None, one) => one.map_or_else(Q::zero, |one| one.secs.clone()),
                 };
-                if length.is_zero() { Err(NoValue::new(Why::ZeroCount, ask.id.as_str())) } else { Ok(total * whole(3600) / length) }
+                if length.is_zero() {
+                    Err(NoValue::new(Why::ZeroCount, ask.id.as_str()))
+                } else {
+                    Ok(total * whole(3600) / length)
+                }
             }
             CommitmentPart::Shortfall => take(accrual, &|entry| entry.owner == owner && entry.kind == Kind::Shortfall),
             CommitmentPart::Cash => take(&self.reader.ledger.cash.0, &|entry| entry.owner == owner),
@@ -599,14 +665,18 @@ impl One<'_, '_> {
 
     /// A plan as a curve over units; what is charged for all of them whatever is used needs the limit.
     fn curve(&self, plan: &Plan, limit: Option<&Q>) -> Result<Curve, NoValue> {
-        let money = |price: &Option<super::field::Price>| price.as_ref().map_or_else(Q::zero, |price| price.0.amount.clone());
+        let money =
+            |price: &Option<super::field::Price>| price.as_ref().map_or_else(Q::zero, |price| price.0.amount.clone());
         let per_unit = match &plan.unit_cost {
-            Some(unit) => self.unit_cost(&UnitCost { of: unit.of.clone(), per: unit.per.clone(), ..UnitCost::default() })?,
+            Some(unit) => {
+                self.unit_cost(&UnitCost { of: unit.of.clone(), per: unit.per.clone(), ..UnitCost::default() })?
+            }
             None => money(&plan.per_unit),
         };
         let mut fixed = money(&plan.fixed);
         if let Some(price) = &plan.per_unit_of_limit {
-            let limit = limit.ok_or_else(|| NoValue::new(Why::NotRecorded, format!("the limit of plan \"{}\"", plan.id)))?;
+            let limit =
+                limit.ok_or_else(|| NoValue::new(Why::NotRecorded, format!("the limit of plan \"{}\"", plan.id)))?;
             fixed += &price.0.amount * limit;
         }
         let useful = plan.useful.as_ref().map_or_else(Q::one, |useful| useful.0.clone());
@@ -618,7 +688,14 @@ impl One<'_, '_> {
         if capacity.as_ref().is_some_and(|capacity| !capacity.is_positive()) {
             return Err(NoValue::new(Why::OutOfCapacity, format!("plan \"{}\" can do nothing", plan.id)));
         }
-        Ok(Curve { once: money(&plan.once), fixed, per_unit, capacity, free: positive(&plan.free_units).unwrap_or_else(Q::zero), useful })
+        Ok(Curve {
+            once: money(&plan.once),
+            fixed,
+            per_unit,
+            capacity,
+            free: positive(&plan.free_units).unwrap_or_else(Q::zero),
+            useful,
+        })
     }
 
     /// Plans that are held against each other must be in one currency and one unit.
@@ -641,7 +718,10 @@ impl One<'_, '_> {
             let text = quantity.unit.text();
             let text = text.strip_suffix('s').filter(|one| !one.is_empty()).unwrap_or(text);
             if *unit.get_or_insert(text) != text {
-                return Err(NoValue::new(Why::UnknownUnit, format!("\"{}\" and \"{text}\" are two units", unit.unwrap_or_default())));
+                return Err(NoValue::new(
+                    Why::UnknownUnit,
+                    format!("\"{}\" and \"{text}\" are two units", unit.unwrap_or_default()),
+                ));
             }
         }
         Ok(())
@@ -653,9 +733,8 @@ impl One<'_, '_> {
         let n = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| quantity.number.clone());
         let (limit, at, up_to) = (n(&ask.limit), n(&ask.at), n(&ask.up_to));
         let (a, b) = (self.curve(first, limit.as_ref())?, self.curve(second, limit.as_ref())?);
-        let none = || {
-            NoValue::new(Why::NoCrossing, format!("\"{}\" and \"{}\" never cost the same", first.id, second.id))
-        };
+        let none =
+            || NoValue::new(Why::NoCrossing, format!("\"{}\" and \"{}\" never cost the same", first.id, second.id));
         let found = || crossings(&a, &b, up_to.as_ref());
         let one = || found()?.into_iter().next().ok_or_else(none);
         let all = || limit.clone().ok_or_else(|| NoValue::new(Why::NotRecorded, "the limit"));
@@ -721,7 +800,11 @@ impl One<'_, '_> {
         }
         let missing = || NoValue::new(Why::MissingPrice, format!("plan \"{}\" has no such block", plan.id));
         match (&ask.only, ask.best) {
-            (Some(length), _) => blocks.iter().find(|block| block.secs == length.0).map(|block| one_block(block, &need)).ok_or_else(missing),
+            (Some(length), _) => blocks
+                .iter()
+                .find(|block| block.secs == length.0)
+                .map(|block| one_block(block, &need))
+                .ok_or_else(missing),
             (None, Best::Single) => blocks.iter().map(|block| one_block(block, &need)).min().ok_or_else(missing),
             (None, Best::Mix) if blocks.is_empty() => Err(missing()),
             (None, Best::Mix) => best_mix(&blocks, &need),
@@ -749,7 +832,8 @@ impl One<'_, '_> {
         let from = ask.amount.currency.or(world.case.currency.map(|code| code.0));
         let from = from.ok_or_else(|| NoValue::new(Why::MissingRate, "the amount has no currency"))?;
         let zone = world.zone.or(Some(chrono_tz::UTC));
-        let on = ask.on.as_ref().map(|on| on.at(zone)).transpose().map_err(|text| NoValue::new(Why::NoInstant, text))?;
+        let on =
+            ask.on.as_ref().map(|on| on.at(zone)).transpose().map_err(|text| NoValue::new(Why::NoInstant, text))?;
         let value = convert(world, &ask.amount.amount, from, ask.to.0, on)?;
         Ok(rounded(value, ask.round, Some(ask.to.0)))
     }
@@ -802,8 +886,14 @@ impl One<'_, '_> {
         match part {
             Reconcile::Variance if plan.is_empty() => Err(NoValue::new(Why::NotRecorded, "a plan")),
             Reconcile::Variance => Ok(total(&bill) - total(&plan)),
-            Reconcile::Unplanned => Ok(bill.iter().filter(|(name, _)| in_bucket(name) && !is_planned(name)).fold(Q::zero(), |sum, (_, amount)| sum + amount)),
-            Reconcile::Unbilled => Ok(plan.iter().filter(|(name, _)| in_bucket(name) && !bill.contains_key(*name)).fold(Q::zero(), |sum, (_, amount)| sum + amount)),
+            Reconcile::Unplanned => Ok(bill
+                .iter()
+                .filter(|(name, _)| in_bucket(name) && !is_planned(name))
+                .fold(Q::zero(), |sum, (_, amount)| sum + amount)),
+            Reconcile::Unbilled => Ok(plan
+                .iter()
+                .filter(|(name, _)| in_bucket(name) && !bill.contains_key(*name))
+                .fold(Q::zero(), |sum, (_, amount)| sum + amount)),
             Reconcile::Idle if case.allocated.is_empty() => Err(NoValue::new(Why::NotRecorded, "what was handed on")),
             Reconcile::Idle => {
                 let mut handed = Q::zero();
@@ -841,7 +931,9 @@ impl One<'_, '_> {
 fn rounded(value: Q, round: Option<MoneyRounding>, currency: Option<iso_currency::Currency>) -> Q {
     match round {
         None => value,
-        Some(round) => round_places(&value, round.places.unwrap_or_else(|| currency.map_or(2, minor_units)), round.mode),
+        Some(round) => {
+            round_places(&value, round.places.unwrap_or_else(|| currency.map_or(2, minor_units)), round.mode)
+        }
     }
 }
 
@@ -852,7 +944,11 @@ fn dates(ask: &super::question::Renewals) -> Answer {
         Every::Secs(length) => {
             let days = num_traits::ToPrimitive::to_u64(&(length / whole(86_400)).floor().to_integer()).unwrap_or(0);
             let count = u64::from(ask.count.min(10_000));
-            Answer::Dates((1..=count).filter_map(|n| anchor.checked_add_days(chrono::Days::new(days.saturating_mul(n)))).collect())
+            Answer::Dates(
+                (1..=count)
+                    .filter_map(|n| anchor.checked_add_days(chrono::Days::new(days.saturating_mul(n))))
+                    .collect(),
+            )
         }
     }
 }

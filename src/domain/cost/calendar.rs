@@ -1,6 +1,9 @@
 //! Instants, local days and months of a zone, and renewals that keep their day.
 
-use chrono::{DateTime, Datelike as _, Days, LocalResult, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone as _, Utc};
+use chrono::{
+    DateTime, Datelike as _, Days, LocalResult, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone as _,
+    Utc,
+};
 use chrono_tz::Tz;
 use num_bigint::BigInt;
 
@@ -61,9 +64,7 @@ impl Moment {
     /// # Errors
     /// Words when no zone is stated, and for an hour that the zone has twice or not at all.
     pub fn at(&self, zone: Option<Tz>) -> Result<At, String> {
-        let zone = || {
-            zone.ok_or_else(|| format!("\"{}\" has no offset, and no zone is stated", self.text))
-        };
+        let zone = || zone.ok_or_else(|| format!("\"{}\" has no offset, and no zone is stated", self.text));
         match self.kind {
             MomentKind::Fixed(at) => Ok(at),
             MomentKind::Date(date) => Ok(day_start(date, zone()?)),
@@ -219,8 +220,7 @@ mod tests {
 
     #[test]
     fn renewals_keep_the_day_they_started_on() {
-        let dates: Vec<String> =
-            renewals(date("2027-01-31").unwrap(), 1, 4).iter().map(ToString::to_string).collect();
+        let dates: Vec<String> = renewals(date("2027-01-31").unwrap(), 1, 4).iter().map(ToString::to_string).collect();
         assert_eq!(dates, ["2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31"]);
     }
 }

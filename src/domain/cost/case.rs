@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 
-use super::question::Question;
 use super::calendar::Moment;
 use super::field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Price, RateText};
 use super::number::RoundMode;
+use super::question::Question;
 use super::unit::Quantity;
 
 /// A whole case.

@@ -44,14 +44,23 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
             {
                 return Err(Fault::new(
                     "outcomes",
-                    format!("outcome {}: {part} ({}) is above {whole} ({})", nth + 1, show(&less.number), show(&more.number)),
+                    format!(
+                        "outcome {}: {part} ({}) is above {whole} ({})",
+                        nth + 1,
+                        show(&less.number),
+                        show(&more.number)
+                    ),
                 ));
             }
         }
-        if let (Some(input), Some(cached), Some(uncached)) = (&one.input_tokens, &one.cached_tokens, &one.uncached_tokens)
+        if let (Some(input), Some(cached), Some(uncached)) =
+            (&one.input_tokens, &one.cached_tokens, &one.uncached_tokens)
             && input.number != &cached.number + &uncached.number
         {
-            return Err(Fault::new("outcomes", format!("outcome {}: cached and uncached tokens are not the input", nth + 1)));
+            return Err(Fault::new(
+                "outcomes",
+                format!("outcome {}: cached and uncached tokens are not the input", nth + 1),
+            ));
         }
     }
     Ok(())
@@ -64,7 +73,8 @@ pub(super) fn of_one(world: &World<'_>, idx: usize, what: &str) -> Result<Q, NoV
     let stated = |count: &Option<Count>| count.as_ref().map(|count| number(world, idx, one, count)).transpose();
     let minus = |more: Option<Q>, less: Option<Q>| more.zip(less).map(|(more, less)| more - less);
     let (attempted, completed, accepted) = (stated(&one.attempted)?, stated(&one.completed)?, stated(&one.accepted)?);
-    let (input, cached, uncached) = (stated(&one.input_tokens)?, stated(&one.cached_tokens)?, stated(&one.uncached_tokens)?);
+    let (input, cached, uncached) =
+        (stated(&one.input_tokens)?, stated(&one.cached_tokens)?, stated(&one.uncached_tokens)?);
     let output = stated(&one.output_tokens)?;
     let plus = |a: Option<Q>, b: Option<Q>| a.zip(b).map(|(a, b)| a + b);
     let input = || input.clone().or_else(|| plus(uncached.clone(), cached.clone()));
@@ -120,7 +130,8 @@ fn number(world: &World<'_>, idx: usize, one: &Outcome, count: &Count) -> Result
         (Some(lasts), _) => lasts.0.clone(),
         (None, Some(span)) if span.0 < span.1 => super::calendar::secs(span.0, span.1),
         _ => {
-            let runs = world.runs.iter().enumerate().filter(|(idx, _)| resource.is_none_or(|resource| resource == *idx));
+            let runs =
+                world.runs.iter().enumerate().filter(|(idx, _)| resource.is_none_or(|resource| resource == *idx));
             let parts = runs.flat_map(|(_, runs)| runs).flat_map(|run| &run.parts);
             parts.filter(|part| part.state == "running").fold(Q::zero(), |sum, part| sum + &part.secs)
         }

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 
 use iso_currency::Currency;
 use num_traits::Signed as _;
-use serde::de::{self, Deserializer, Visitor};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
 
 use super::calendar::Moment;
 use super::number::{Q, decimal, number, whole};
@@ -124,7 +124,8 @@ pub struct RateText {
 }
 
 impl FromText for RateText {
-    const EXPECTING: &'static str = "a quoted rate, as \"3.60 per hour\", \"0.20 USD per GB-month\", \"90 once\" or \"3 % of gpu\"";
+    const EXPECTING: &'static str =
+        "a quoted rate, as \"3.60 per hour\", \"0.20 USD per GB-month\", \"90 once\" or \"3 % of gpu\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no rate, as \"3.60 per hour\", \"90 once\" or \"3 % of gpu\"");

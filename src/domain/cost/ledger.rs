@@ -134,9 +134,13 @@ impl Books<'_, '_> {
         let sizes = Sizes { tera: reading.tera, ..Sizes::default() };
         let quantity = one.of.quantity.as_ref();
         let size = quantity.map_or_else(Q::one, |quantity| quantity.things(&sizes));
-        let recurring = one.rate.as_ref().map_or_else(|| Ok(Q::zero()), |rate| recurring(one, rate, &size, &sizes, reading, self.world))?;
+        let recurring = one
+            .rate
+            .as_ref()
+            .map_or_else(|| Ok(Q::zero()), |rate| recurring(one, rate, &size, &sizes, reading, self.world))?;
         let upfront = one.upfront.as_ref().map_or_else(Q::zero, |(amount, _)| amount.clone());
-        let currency = one.upfront.as_ref().map(|(_, currency)| *currency).or(one.rate.as_ref().map(|rate| rate.currency));
+        let currency =
+            one.upfront.as_ref().map(|(_, currency)| *currency).or(one.rate.as_ref().map(|rate| rate.currency));
         let currency = currency.ok_or_else(|| NoValue::new(Why::MissingPrice, one.of.id.as_str()))?;
         if let (Some((_, upfront)), Some(rate)) = (&one.upfront, &one.rate)
             && *upfront != rate.currency
@@ -192,7 +196,9 @@ impl Books<'_, '_> {
             .applies_to
             .iter()
             .filter_map(|component| Some((*component, accounts.get(*component)?.as_ref().ok()?)))
-            .flat_map(|(component, account)| account.lines.iter().enumerate().map(move |(nth, line)| (component, nth, line)))
+            .flat_map(|(component, account)| {
+                account.lines.iter().enumerate().map(move |(nth, line)| (component, nth, line))
+            })
             .filter(|(_, _, line)| one.bound_to.is_none() || line.resource == one.bound_to)
             .collect();
         // What is used must be counted in what is reserved.
@@ -205,11 +211,7 @@ impl Books<'_, '_> {
             }
         }
         let pooled = one.of.pooled || one.term.is_none() || ours.iter().any(|(_, _, line)| line.span.is_none());
-        let entries = if pooled {
-            self.pool(&ours, one, &committed)
-        } else {
-            self.sweep(&ours, one.term, &size)
-        };
+        let entries = if pooled { self.pool(&ours, one, &committed) } else { self.sweep(&ours, one.term, &size) };
         let mut used_all = Q::zero();
         for (component, line, span, base) in entries {
             used_all += &base;
@@ -276,10 +278,8 @@ impl Books<'_, '_> {
         let mut out = Vec::new();
         for (from, to) in edges.iter().zip(edges.iter().skip(1)) {
             let window = (*from, *to);
-            let runs: Vec<_> = ours
-                .iter()
-                .filter(|(_, _, line)| line.span.is_some_and(|span| meet(span, window).is_some()))
-                .collect();
+            let runs: Vec<_> =
+                ours.iter().filter(|(_, _, line)| line.span.is_some_and(|span| meet(span, window).is_some())).collect();
             let total = runs.iter().fold(Q::zero(), |sum, (_, _, line)| sum + &line.size);
             if total.is_zero() {
                 continue;
@@ -316,7 +316,8 @@ impl Books<'_, '_> {
                         currency: account.currency,
                         quantity: &line.rounded * &open.share,
                     };
-                    let ends = account.lines.iter().filter(|other| (other.run, other.resource) == (line.run, line.resource));
+                    let ends =
+                        account.lines.iter().filter(|other| (other.run, other.resource) == (line.run, line.resource));
                     let instant = match paid {
                         Paid::AsUsed => entry.span,
                         Paid::InAdvance => ends.filter_map(|other| other.span).map(|span| (span.0, span.0)).min(),
@@ -354,7 +355,9 @@ impl Books<'_, '_> {
     /// A sum that will be spent: what is missing at the end of the term is charged then.
     fn spend(&mut self, idx: usize, one: &Committed<'_>, accounts: &[Result<Account, NoValue>]) -> Result<(), NoValue> {
         let Some((least, currency)) = one.spend.clone() else { return Ok(()) };
-        if let Some(Err(none)) = one.applies_to.iter().filter_map(|idx| accounts.get(*idx)).find(|account| account.is_err()) {
+        if let Some(Err(none)) =
+            one.applies_to.iter().filter_map(|idx| accounts.get(*idx)).find(|account| account.is_err())
+        {
             return Err(none.clone());
         }
         let is_ours = |entry: &Entry| match entry.owner {
@@ -379,7 +382,9 @@ impl Books<'_, '_> {
             kind: Kind::Shortfall,
             resource: None,
             // The fee belongs to the last instant of the term.
-            span: one.term.and_then(|term| term.1.checked_sub_signed(chrono::TimeDelta::nanoseconds(1)).map(|at| (at, at))),
+            span: one
+                .term
+                .and_then(|term| term.1.checked_sub_signed(chrono::TimeDelta::nanoseconds(1)).map(|at| (at, at))),
             state: String::new(),
             work: None,
             attempt: None,
@@ -505,7 +510,8 @@ fn recurring(
     let units = match one.of.month.as_ref().unwrap_or(&reading.month) {
         MonthBasis::Fixed(month) | MonthBasis::Capped(month) => &one.secs / time(month),
         MonthBasis::Real | MonthBasis::Days => {
-            let term = one.term.ok_or_else(|| NoValue::new(Why::NoInstant, format!("the months of \"{}\"", one.of.id)))?;
+            let term =
+                one.term.ok_or_else(|| NoValue::new(Why::NoInstant, format!("the months of \"{}\"", one.of.id)))?;
             let zone = world.zone.unwrap_or(chrono_tz::UTC);
             let mut at = term.0;
             let mut units = Q::zero();

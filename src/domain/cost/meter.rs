@@ -167,9 +167,12 @@ impl<'a, 'w> Meter<'a, 'w> {
 
     /// A volume that was asked for.
     fn requested(&self) -> Result<Vec<Line>, NoValue> {
-        let quantity = self.one.of.quantity.as_ref().ok_or_else(|| {
-            NoValue::new(Why::NotRecorded, format!("the quantity of \"{}\"", self.one.of.id))
-        })?;
+        let quantity = self
+            .one
+            .of
+            .quantity
+            .as_ref()
+            .ok_or_else(|| NoValue::new(Why::NotRecorded, format!("the quantity of \"{}\"", self.one.of.id)))?;
         self.fits(quantity)?;
         let resource = if let [only] = self.one.resources.as_slice() { Some(*only) } else { None };
         let span = self.one.once_at.map(|at| (at, at)).or(self.world.period);
@@ -227,7 +230,9 @@ impl<'a, 'w> Meter<'a, 'w> {
             Some(Driver::Larger(_)) => {
                 let least = match &self.one.of.quantity {
                     Some(quantity) => quantity.things(&self.sizes),
-                    None => return Err(NoValue::new(Why::NotRecorded, format!("the quantity of \"{}\"", self.one.of.id))),
+                    None => {
+                        return Err(NoValue::new(Why::NotRecorded, format!("the quantity of \"{}\"", self.one.of.id)));
+                    }
                 };
                 for line in &mut lines {
                     if line.metered < least {
@@ -271,7 +276,10 @@ impl<'a, 'w> Meter<'a, 'w> {
         for (idx, (resource, span)) in self.world.outcomes.iter().enumerate() {
             if self.is_ours(*resource) {
                 let n = count::of_one(self.world, idx, what)?;
-                lines.push(Line { rate: self.rate_at("", span.map(|span| span.0))?, ..self.line(*resource, idx, *span, n) });
+                lines.push(Line {
+                    rate: self.rate_at("", span.map(|span| span.0))?,
+                    ..self.line(*resource, idx, *span, n)
+                });
             }
         }
         if lines.is_empty() { Err(NoValue::new(Why::NotRecorded, what)) } else { Ok(lines) }
@@ -478,7 +486,10 @@ impl<'a, 'w> Meter<'a, 'w> {
             name.as_ref()
                 .map(|name| {
                     run.events.get(name).copied().ok_or_else(|| {
-                        NoValue::new(Why::NotRecorded, format!("the event \"{name}\" of a session of \"{}\"", self.one.of.id))
+                        NoValue::new(
+                            Why::NotRecorded,
+                            format!("the event \"{name}\" of a session of \"{}\"", self.one.of.id),
+                        )
                     })
                 })
                 .transpose()
@@ -587,7 +598,9 @@ impl<'a, 'w> Meter<'a, 'w> {
             Driver::PeakOfDay(_) => {
                 let span = part.span.ok_or_else(|| self.no_instant("the peak of a day"))?;
                 let day = day_span(day_of(span.0, self.zone()), self.zone());
-                let levels = records.iter().filter(|one| one.span.is_some_and(|at| meet(at, day).is_some() || (day.0 <= at.0 && at.0 < day.1)));
+                let levels = records.iter().filter(|one| {
+                    one.span.is_some_and(|at| meet(at, day).is_some() || (day.0 <= at.0 && at.0 < day.1))
+                });
                 let level = levels.map(|record| size(record)).max().unwrap_or_else(Q::zero);
                 return Ok(vec![(part.span, part.secs.clone(), level)]);
             }
@@ -645,7 +658,9 @@ impl<'a, 'w> Meter<'a, 'w> {
         if one.step.is_some() || one.minimum.is_some() {
             let mut groups: BTreeMap<GroupKey, Vec<&mut Line>> = BTreeMap::new();
             for line in lines.iter_mut() {
-                let start = |line: &Line| line.span.map(|span| span.0).ok_or_else(|| self.no_instant("a step for each day or month"));
+                let start = |line: &Line| {
+                    line.span.map(|span| span.0).ok_or_else(|| self.no_instant("a step for each day or month"))
+                };
                 let key = match one.each {
                     Each::Session => (line.resource, line.run, None),
                     Each::Day => (line.resource, 0, Some(day_of(start(line)?, self.zone()))),
@@ -686,14 +701,21 @@ impl<'a, 'w> Meter<'a, 'w> {
         let (get, set): (Get, Set) = if times_things {
             (|line| &line.metered, |line, value| line.rounded = value)
         } else {
-            (|line| &line.secs, |line, value| {
-                line.rounded = &line.size * &value;
-                line.billed_secs = value;
-            })
+            (
+                |line| &line.secs,
+                |line, value| {
+                    line.rounded = &line.size * &value;
+                    line.billed_secs = value;
+                },
+            )
         };
         let month = group.first().map_or_else(Q::one, |line| line.month.clone());
         let size = |quantity: &Quantity| {
-            if times_things { quantity.base(&self.sizes, &month) } else { quantity.number.clone() * quantity.unit.time.map_or_else(Q::one, |time| time.secs_with(&month)) }
+            if times_things {
+                quantity.base(&self.sizes, &month)
+            } else {
+                quantity.number.clone() * quantity.unit.time.map_or_else(Q::one, |time| time.secs_with(&month))
+            }
         };
         let metered = group.iter().fold(Q::zero(), |sum, line| sum + get(line));
         let mut billed = metered.clone();

@@ -89,8 +89,8 @@ impl Outcomes {
 /// What is wrong, with its line and column.
 pub fn read_case(text: &str) -> Result<Case, CaseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let options = ron::Options::default()
-        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+    let options =
+        ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
     let case: Case = options.from_str(text).map_err(|error| CaseError {
         line: error.span.start.line,
         column: error.span.start.col,

@@ -87,8 +87,13 @@ fn stretches(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Vec<Stretch>, No
     let drift = a.long_run() - b.long_run();
     // Beyond this the steps are too small to turn the order around again.
     let settled = has_stairs.then(|| {
-        let swing = &a.once + &b.once + whole(2) * (&a.fixed + &b.fixed) + &a.per_unit * &a.free + &b.per_unit * &b.free;
-        (!drift.is_zero()).then(|| swing / drift.abs() + a.capacity.clone().unwrap_or_else(Q::zero) + b.capacity.clone().unwrap_or_else(Q::zero))
+        let swing =
+            &a.once + &b.once + whole(2) * (&a.fixed + &b.fixed) + &a.per_unit * &a.free + &b.per_unit * &b.free;
+        (!drift.is_zero()).then(|| {
+            swing / drift.abs()
+                + a.capacity.clone().unwrap_or_else(Q::zero)
+                + b.capacity.clone().unwrap_or_else(Q::zero)
+        })
     });
     let last = match (up_to, settled) {
         (Some(up_to), _) => Some(up_to.clone()),
@@ -165,7 +170,13 @@ pub(super) fn first_whole(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Opt
 }
 
 fn signum(value: &Q) -> i8 {
-    if value.is_zero() { 0 } else if value.is_positive() { 1 } else { -1 }
+    if value.is_zero() {
+        0
+    } else if value.is_positive() {
+        1
+    } else {
+        -1
+    }
 }
 
 /// A price for a block of time.
@@ -185,9 +196,7 @@ pub(super) struct Need {
 pub(super) fn one_block(block: &BlockPrice, need: &Need) -> Q {
     let day = whole(86_400);
     match &need.each_day {
-        Some(hours) if block.secs < day => {
-            (&need.secs / &day).ceil() * (hours / &block.secs).ceil() * &block.price
-        }
+        Some(hours) if block.secs < day => (&need.secs / &day).ceil() * (hours / &block.secs).ceil() * &block.price,
         _ => (&need.secs / &block.secs).ceil() * &block.price,
     }
 }
@@ -214,12 +223,18 @@ pub(super) fn best_mix(blocks: &[BlockPrice], need: &Need) -> Result<Q, NoValue>
 fn cover(blocks: &[BlockPrice], need: &Q) -> Result<Q, NoValue> {
     let whole_secs = |value: &Q| value.is_integer().then(|| value.to_integer());
     let too_fine = || NoValue::new(Why::OutOfCapacity, "blocks and need have no common step");
-    let lengths: Vec<BigInt> = blocks.iter().map(|block| whole_secs(&block.secs)).collect::<Option<_>>().ok_or_else(too_fine)?;
+    let lengths: Vec<BigInt> =
+        blocks.iter().map(|block| whole_secs(&block.secs)).collect::<Option<_>>().ok_or_else(too_fine)?;
     let step = lengths.iter().fold(BigInt::zero(), |sum, length| common_step(sum, length.clone()));
     if step.is_zero() {
         return Err(NoValue::new(Why::NotRecorded, "blocks"));
     }
-    let n = (need / Q::from_integer(step.clone())).ceil().to_integer().to_usize().filter(|n| *n <= 1_000_000).ok_or_else(too_fine)?;
+    let n = (need / Q::from_integer(step.clone()))
+        .ceil()
+        .to_integer()
+        .to_usize()
+        .filter(|n| *n <= 1_000_000)
+        .ok_or_else(too_fine)?;
     let sizes: Vec<usize> = lengths.iter().map(|length| (length / &step).to_usize().unwrap_or(usize::MAX)).collect();
     let mut best: Vec<Q> = vec![Q::zero()];
     for at in 1..=n {
@@ -264,7 +279,8 @@ pub(super) fn hybrid(base: &Curve, peaks: &Curve, demand: &[Q], machines: &Q) ->
         let paid = (x / &curve.useful - &curve.free).max(Q::zero());
         &curve.per_unit * paid
     };
-    let mut out = Hybrid { base: base.once.clone(), peaks: Q::zero(), all_peaks: Q::zero(), all_base: base.once.clone() };
+    let mut out =
+        Hybrid { base: base.once.clone(), peaks: Q::zero(), all_peaks: Q::zero(), all_base: base.once.clone() };
     for x in demand {
         let part = carried(x);
         let rest = x - &part;
@@ -291,7 +307,13 @@ mod tests {
 
     fn curve(fixed: &str, per_unit: &str, capacity: Option<&str>) -> Curve {
         let q = |text: &str| number(text).unwrap();
-        Curve { fixed: q(fixed), per_unit: q(per_unit), capacity: capacity.map(q), useful: Q::one(), ..Curve::default() }
+        Curve {
+            fixed: q(fixed),
+            per_unit: q(per_unit),
+            capacity: capacity.map(q),
+            useful: Q::one(),
+            ..Curve::default()
+        }
     }
 
     #[test]
@@ -301,7 +323,13 @@ mod tests {
             ("none", curve("0", "0.0004", None), curve("1800", "0.0006", None), None, ""),
             ("never dearer", curve("0", "2", None), curve("0", "1", None), None, ""),
             // 100 a machine of 60 units against 2 a unit: cheaper in (50, 60], dearer in (60, 100), even from there on.
-            ("stairs", curve("0", "2", None), curve("100", "0", Some("60")), None, "50, 60, 100, 120, 150, 180, 200, 240, 250, 300"),
+            (
+                "stairs",
+                curve("0", "2", None),
+                curve("100", "0", Some("60")),
+                None,
+                "50, 60, 100, 120, 150, 180, 200, 240, 250, 300",
+            ),
             ("stairs up to a limit", curve("0", "2", None), curve("100", "0", Some("60")), Some("110"), "50, 60, 100"),
         ] {
             let up_to = up_to.map(|text| number(text).unwrap());

@@ -29,12 +29,8 @@ pub(super) struct Account {
 
 /// Every component priced under one reading; `Err` where it has no amount.
 pub(super) fn price(world: &World<'_>, reading: &Reading) -> Vec<Result<Account, NoValue>> {
-    let mut accounts: Vec<Result<Account, NoValue>> = world
-        .components
-        .iter()
-        .enumerate()
-        .map(|(idx, one)| account(world, reading, idx, one))
-        .collect();
+    let mut accounts: Vec<Result<Account, NoValue>> =
+        world.components.iter().enumerate().map(|(idx, one)| account(world, reading, idx, one)).collect();
     for (idx, one) in world.components.iter().enumerate() {
         if let Some(Per::Percent(of)) = one.rates.first().map(|rate| &rate.per)
             && one.status == Status::Priced
@@ -216,9 +212,11 @@ impl Pricer<'_, '_, '_> {
             (None, Some(_)) => false,
             (None, None) => self.meter.reading.partial == PartialMonth::Full,
         };
-        let is_flat = self.one.rates.iter().all(|rate| {
-            rate.per().is_some_and(|per| per.unit.has_month() && per.unit.thing == Thing::One)
-        });
+        let is_flat = self
+            .one
+            .rates
+            .iter()
+            .all(|rate| rate.per().is_some_and(|per| per.unit.has_month() && per.unit.thing == Thing::One));
         if !is_full || !is_flat {
             return Ok(());
         }
@@ -241,9 +239,9 @@ impl Pricer<'_, '_, '_> {
         let mut free = allowance.amount.clone();
         if let Some(name) = &allowance.times_of {
             let other = self.world.component(name).and_then(|idx| self.world.components.get(idx));
-            let times = other.and_then(|other| other.of.quantity.as_ref()).ok_or_else(|| {
-                NoValue::new(Why::NotRecorded, format!("the quantity of \"{name}\""))
-            })?;
+            let times = other
+                .and_then(|other| other.of.quantity.as_ref())
+                .ok_or_else(|| NoValue::new(Why::NotRecorded, format!("the quantity of \"{name}\"")))?;
             // "1 GB for each GB": the multiple counts in the unit of the allowance.
             let multiple = if times.unit.thing == free.unit.thing {
                 times.things(&self.meter.sizes) / free.unit.things(&self.meter.sizes)
@@ -260,12 +258,15 @@ impl Pricer<'_, '_, '_> {
         }
         let until = self.one.allowance_until;
         let gone = |at: Option<At>| matches!((until, at), (Some(until), Some(at)) if until <= at);
-        let is_level = self.one.rates.iter().any(super::world::Rate::is_over_time) && free.unit.time.is_none() && free.unit.thing != Thing::One;
+        let is_level = self.one.rates.iter().any(super::world::Rate::is_over_time)
+            && free.unit.time.is_none()
+            && free.unit.thing != Thing::One;
         if is_level {
             // So much is free at every time.
             let free = free.things(&self.meter.sizes);
             for line in lines.iter_mut().filter(|line| !gone(line.span.map(|span| span.0))) {
-                let share = if line.size.is_zero() { Q::zero() } else { (&line.size - &free).max(Q::zero()) / &line.size };
+                let share =
+                    if line.size.is_zero() { Q::zero() } else { (&line.size - &free).max(Q::zero()) / &line.size };
                 line.units *= share;
             }
             let n_resources = distinct(lines.iter().map(|line| line.resource));
@@ -379,7 +380,8 @@ impl Pricer<'_, '_, '_> {
             if !is_floor && total > *bound {
                 let mut left = bound.clone();
                 for line in pool {
-                    line.amount = if by_use { &line.amount * bound / &total } else { line.amount.clone().min(left.clone()) };
+                    line.amount =
+                        if by_use { &line.amount * bound / &total } else { line.amount.clone().min(left.clone()) };
                     left -= &line.amount;
                 }
             }

@@ -1,7 +1,7 @@
 //! The questions that can be asked of a case: a closed list, each with its expected answer and the known mistakes.
 
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 use super::answer::Wanted;
@@ -12,8 +12,7 @@ use super::number::Q;
 use super::unit::Quantity;
 
 impl FromText for Wanted {
-    const EXPECTING: &'static str =
-        "a quoted answer, as \"3.72\", \"1196/375\", \"no value: zero_accepted\", \"yes\" or \"2027-02-28, 2027-03-31\"";
+    const EXPECTING: &'static str = "a quoted answer, as \"3.72\", \"1196/375\", \"no value: zero_accepted\", \"yes\" or \"2027-02-28, 2027-03-31\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)

@@ -7,7 +7,7 @@ use iso_currency::Currency;
 use num_traits::{One as _, Zero as _};
 
 use super::answer::{NoValue, Why};
-use super::calendar::{At, Span, day_span, date, month, month_span, zone};
+use super::calendar::{At, Span, date, day_span, month, month_span, zone};
 use super::case::{ChargeKind, MoneyRounding, Tax, TaxOn};
 use super::ledger::{Entry, Kind, Ledger, Owner, share_of};
 use super::number::{Q, round_places};
@@ -70,7 +70,12 @@ impl Reader<'_, '_> {
         let mut out: Vec<Owner> = Vec::new();
         out.extend(components.zip(&case.components).filter(|(_, one)| is_named(&one.id)).map(|(owner, _)| owner));
         out.extend(commitments.zip(&case.commitments).filter(|(_, one)| is_named(&one.id)).map(|(owner, _)| owner));
-        out.extend(charges.zip(&case.charges).filter(|(_, one)| is_named(&one.id) || is_named(&one.bucket)).map(|(owner, _)| owner));
+        out.extend(
+            charges
+                .zip(&case.charges)
+                .filter(|(_, one)| is_named(&one.id) || is_named(&one.bucket))
+                .map(|(owner, _)| owner),
+        );
         out
     }
 
@@ -99,7 +104,9 @@ impl Reader<'_, '_> {
                 continue;
             }
             let share = match window {
-                Some(window) => share_of(entry.span, window).map_err(|none| NoValue { about: self.name(entry.owner), ..none })?,
+                Some(window) => {
+                    share_of(entry.span, window).map_err(|none| NoValue { about: self.name(entry.owner), ..none })?
+                }
                 None => Q::one(),
             };
             if !share.is_zero() {
@@ -123,7 +130,8 @@ impl Reader<'_, '_> {
                 Some(Err(none)) => return Some(none.clone()),
                 Some(Ok(account)) if account.is_shared && !ask.resources.is_empty() => {
                     let chosen = self.resources(&ask.resources);
-                    let is_part = account.lines.iter().any(|line| !line.resource.is_some_and(|one| chosen.contains(&one)));
+                    let is_part =
+                        account.lines.iter().any(|line| !line.resource.is_some_and(|one| chosen.contains(&one)));
                     if is_part {
                         let name = self.name(Owner::Component(*idx));
                         return Some(NoValue::new(Why::SharedSplit, format!("{name}, state how it is split")));
@@ -143,7 +151,9 @@ impl Reader<'_, '_> {
         let id = match owner {
             Owner::Component(idx) => case.components.get(idx).map(|one| one.id.as_str()),
             Owner::Commitment(idx) => case.commitments.get(idx).map(|one| one.id.as_str()),
-            Owner::Charge(idx) => case.charges.get(idx).map(|one| if one.id.is_empty() { one.bucket.as_str() } else { one.id.as_str() }),
+            Owner::Charge(idx) => {
+                case.charges.get(idx).map(|one| if one.id.is_empty() { one.bucket.as_str() } else { one.id.as_str() })
+            }
             Owner::TopUp => Some("top-up"),
         };
         format!("\"{}\"", id.unwrap_or_default())
@@ -171,7 +181,13 @@ impl Reader<'_, '_> {
             (Some(_), Err(none)) if none.why == Why::MixedCurrency => Err(none),
             (Some(mut none), made) => {
                 // What is priced is a lower bound; what may lower it again, such as a credit, is in it already.
-                none.at_least = made.ok().map(|sum| sum.value);
+                let is_priced = |owner: &Owner| match owner {
+                    Owner::Component(idx) => counts(owner) && matches!(self.ledger.accounts.get(*idx), Some(Ok(_))),
+                    _ => true,
+                };
+                // What is shared may be all another's: then there is no bound either.
+                let has_priced = none.why != Why::SharedSplit && owners.iter().any(is_priced);
+                none.at_least = made.ok().filter(|_| has_priced).map(|sum| sum.value);
                 Err(none)
             }
         }
@@ -222,8 +238,15 @@ impl Reader<'_, '_> {
     }
 
     /// The lines with the part of the tax that is asked for.
-    fn taxed(&self, ask: &Amounts, lines: &BTreeMap<(Owner, usize), (Q, bool)>, places: &dyn Fn(MoneyRounding) -> u32) -> Q {
-        let sum = |only_tax: bool| lines.values().filter(|line| line.1 == only_tax).fold(Q::zero(), |sum, line| sum + &line.0);
+    fn taxed(
+        &self,
+        ask: &Amounts,
+        lines: &BTreeMap<(Owner, usize), (Q, bool)>,
+        places: &dyn Fn(MoneyRounding) -> u32,
+    ) -> Q {
+        let sum = |only_tax: bool| {
+            lines.values().filter(|line| line.1 == only_tax).fold(Q::zero(), |sum, line| sum + &line.0)
+        };
         let Some(tax) = &self.world.case.tax else {
             // Tax that stands on the bill as a line of its own.
             return match ask.tax {
@@ -236,7 +259,8 @@ impl Reader<'_, '_> {
             let name = self.name(*owner);
             tax.applies_to.is_empty() || tax.applies_to.iter().any(|one| format!("\"{one}\"") == name)
         };
-        let taxed: Vec<&Q> = lines.iter().filter(|((owner, _), line)| is_taxed(owner) && !line.1).map(|(_, line)| &line.0).collect();
+        let taxed: Vec<&Q> =
+            lines.iter().filter(|((owner, _), line)| is_taxed(owner) && !line.1).map(|(_, line)| &line.0).collect();
         let all = sum(false) + sum(true);
         let due = tax_on(tax, &taxed, tax.on.unwrap_or(self.tax.on), places);
         let net = if tax.included { &all - &due } else { all };
@@ -253,7 +277,8 @@ impl Reader<'_, '_> {
 /// The tax on these lines.
 fn tax_on(tax: &Tax, lines: &[&Q], on: TaxOn, places: &dyn Fn(MoneyRounding) -> u32) -> Q {
     let share = if tax.included { &tax.rate.0 / (Q::one() + &tax.rate.0) } else { tax.rate.0.clone() };
-    let rounded = |value: Q| tax.round.map_or_else(|| value.clone(), |round| round_places(&value, places(round), round.mode));
+    let rounded =
+        |value: Q| tax.round.map_or_else(|| value.clone(), |round| round_places(&value, places(round), round.mode));
     match on {
         TaxOn::Sum => rounded(lines.iter().fold(Q::zero(), |sum, line| sum + *line) * share),
         TaxOn::Line => lines.iter().fold(Q::zero(), |sum, line| sum + rounded(*line * &share)),
@@ -278,7 +303,13 @@ pub(super) fn window(world: &World<'_>, ask: &Amounts) -> Result<Option<Span>, S
 }
 
 /// An amount in another currency by the rate of its day; the rate keeps its direction and is never turned around first.
-pub(super) fn convert(world: &World<'_>, amount: &Q, from: Currency, to: Currency, at: Option<At>) -> Result<Q, NoValue> {
+pub(super) fn convert(
+    world: &World<'_>,
+    amount: &Q,
+    from: Currency,
+    to: Currency,
+    at: Option<At>,
+) -> Result<Q, NoValue> {
     if from == to {
         return Ok(amount.clone());
     }

@@ -176,7 +176,9 @@ impl Unit {
 
 /// The thing that a word names, and how many base units it holds.
 fn thing_of(word: &str) -> (Thing, Factor) {
-    let bytes = |base: i64, power: usize| (Thing::Bytes, Factor::Fixed(Q::from_integer(num_traits::pow(BigInt::from(base), power))));
+    let bytes = |base: i64, power: usize| {
+        (Thing::Bytes, Factor::Fixed(Q::from_integer(num_traits::pow(BigInt::from(base), power))))
+    };
     let tokens = |n: i64| (Thing::Named("token".to_owned()), Factor::Fixed(whole(n)));
     match word {
         "" => (Thing::One, Factor::Fixed(Q::one())),
@@ -243,11 +245,7 @@ impl Quantity {
         } else {
             Self::of(Q::one(), &text.split_whitespace().collect::<Vec<_>>(), text)?
         };
-        if quantity.number.is_positive() {
-            Ok(quantity)
-        } else {
-            Err(format!("\"per {text}\" divides by zero"))
-        }
+        if quantity.number.is_positive() { Ok(quantity) } else { Err(format!("\"per {text}\" divides by zero")) }
     }
 
     fn of(number: Q, words: &[&str], text: &str) -> Result<Self, String> {

@@ -141,7 +141,10 @@ impl<'a> World<'a> {
     /// Resolves and checks a case.
     pub(super) fn of(case: &'a Case) -> Checked<Self> {
         let base = Base { case, zone: named_zone(case.zone.as_deref())? };
-        unique("component", case.components.iter().map(|one| one.id.as_str()).chain(case.commitments.iter().map(|one| one.id.as_str())))?;
+        unique(
+            "component",
+            case.components.iter().map(|one| one.id.as_str()).chain(case.commitments.iter().map(|one| one.id.as_str())),
+        )?;
         unique("resource", case.resources.iter().map(|one| one.id.as_str()))?;
         unique("question", case.questions.iter().map(|one| one.name.as_str()))?;
         unique("plan", case.plans.iter().map(|one| one.id.as_str()))?;
@@ -164,7 +167,10 @@ impl<'a> World<'a> {
             .map(|rate| {
                 let (is, currency) = base.money(&rate.is.0, rate.one.0.code())?;
                 if currency == rate.one.0 || !is.is_positive() {
-                    return Err(Fault::new(rate.one.0.code(), "a rate of exchange needs two currencies and an amount above zero"));
+                    return Err(Fault::new(
+                        rate.one.0.code(),
+                        "a rate of exchange needs two currencies and an amount above zero",
+                    ));
                 }
                 let on = rate.on.as_ref().map(|on| base.at(on, base.zone.or(Some(Tz::UTC)))).transpose()?;
                 Ok((on, rate.one.0, is, currency))
@@ -185,12 +191,19 @@ impl<'a> World<'a> {
                 base.at(moment, base.zone.or(Some(Tz::UTC)))?;
             }
         }
-        for one in case.resources.iter().flat_map(|one| &one.sessions).filter_map(|one| one.0.times).chain(case.charges.iter().filter_map(|one| one.times)) {
+        for one in case
+            .resources
+            .iter()
+            .flat_map(|one| &one.sessions)
+            .filter_map(|one| one.0.times)
+            .chain(case.charges.iter().filter_map(|one| one.times))
+        {
             if one > MOST_TIMES {
                 return Err(Fault::new("times", format!("{one} times are more than {MOST_TIMES}")));
             }
         }
-        let world = Self { case, zone: base.zone, period, runs, components, meters, commitments, charges, exchange, outcomes };
+        let world =
+            Self { case, zone: base.zone, period, runs, components, meters, commitments, charges, exchange, outcomes };
         super::ask::check(&world)?;
         Ok(world)
     }
@@ -246,7 +259,8 @@ impl Priced<'_> {
         let resources = self.resources.is_empty()
             || other.resources.is_empty()
             || self.resources.iter().any(|one| other.resources.contains(one));
-        let before = |until: Option<At>, from: Option<At>| matches!((until, from), (Some(until), Some(from)) if until <= from);
+        let before =
+            |until: Option<At>, from: Option<At>| matches!((until, from), (Some(until), Some(from)) if until <= from);
         let apart = before(self.exists.1, other.exists.0) || before(other.exists.1, self.exists.0);
         counts && resources && !apart
     }
@@ -283,7 +297,10 @@ impl<'a> Base<'a> {
     fn span(&self, from: &Moment, to: &Moment, zone: Option<Tz>) -> Checked<Span> {
         let span = (self.at(from, zone)?, self.at(to, zone)?);
         if span.1 < span.0 {
-            return Err(Fault::new(to.text.as_str(), format!("\"{}\" ends before it starts at \"{}\"", to.text, from.text)));
+            return Err(Fault::new(
+                to.text.as_str(),
+                format!("\"{}\" ends before it starts at \"{}\"", to.text, from.text),
+            ));
         }
         Ok(span)
     }
@@ -300,7 +317,10 @@ impl<'a> Base<'a> {
     fn money(&self, amount: &Amount, about: &str) -> Checked<(Q, Currency)> {
         match amount.currency.or_else(|| self.case.currency.map(|code| code.0)) {
             Some(currency) => Ok((amount.amount.clone(), currency)),
-            None => Err(Fault::new(about, format!("the amount {} of \"{about}\" has no currency, and the case names none", show(&amount.amount)))),
+            None => Err(Fault::new(
+                about,
+                format!("the amount {} of \"{about}\" has no currency, and the case names none", show(&amount.amount)),
+            )),
         }
     }
 
@@ -327,7 +347,10 @@ impl<'a> Base<'a> {
         for Session(session) in &resource.sessions {
             let times = session.times.unwrap_or(1);
             if times > 1 && session.from.is_some() && session.every.is_none() {
-                return Err(Fault::new(resource.id.as_str(), format!("sessions of \"{}\" repeat without \"every\"", resource.id)));
+                return Err(Fault::new(
+                    resource.id.as_str(),
+                    format!("sessions of \"{}\" repeat without \"every\"", resource.id),
+                ));
             }
             for nth in 0..times {
                 let run = self.run(resource, session, nth, &offset, zone)?;
@@ -337,7 +360,8 @@ impl<'a> Base<'a> {
         }
         let mut spans: Vec<Span> = runs.iter().filter_map(Run::span).collect();
         spans.sort();
-        if let Some((first, second)) = spans.iter().zip(spans.iter().skip(1)).find(|(first, second)| second.0 < first.1) {
+        if let Some((first, second)) = spans.iter().zip(spans.iter().skip(1)).find(|(first, second)| second.0 < first.1)
+        {
             return Err(Fault::new(
                 resource.id.as_str(),
                 format!("\"{}\" runs twice at {}: one session lasts until {}", resource.id, second.0, first.1),
@@ -346,7 +370,14 @@ impl<'a> Base<'a> {
         Ok(runs)
     }
 
-    fn run(&self, resource: &Resource, session: &SessionFields, nth: u32, offset: &Q, zone: Option<Tz>) -> Checked<Run> {
+    fn run(
+        &self,
+        resource: &Resource,
+        session: &SessionFields,
+        nth: u32,
+        offset: &Q,
+        zone: Option<Tz>,
+    ) -> Checked<Run> {
         let wrong = |text: &str| Fault::new(resource.id.as_str(), format!("a session of \"{}\" {text}", resource.id));
         let mut start = session.from.as_ref().map(|from| self.at(from, zone)).transpose()?;
         let mut end = match (&session.to, &session.to_inclusive) {
@@ -371,8 +402,12 @@ impl<'a> Base<'a> {
         if start.is_none() && end.is_some() {
             return Err(wrong("has an end and no start"));
         }
-        if nth > 0 && let (Some(every), Some(first)) = (&session.every, start) {
-            let moved = |at: At| shift(at, every, nth, zone.unwrap_or(Tz::UTC)).ok_or_else(|| wrong("repeats beyond the calendar"));
+        if nth > 0
+            && let (Some(every), Some(first)) = (&session.every, start)
+        {
+            let moved = |at: At| {
+                shift(at, every, nth, zone.unwrap_or(Tz::UTC)).ok_or_else(|| wrong("repeats beyond the calendar"))
+            };
             start = Some(moved(first)?);
             end = end.map(moved).transpose()?;
         }
@@ -386,7 +421,8 @@ impl<'a> Base<'a> {
             .as_ref()
             .map(|lasts| lasts.0.clone())
             .or_else(|| start.zip(end).map(|(from, to)| secs(from, to)));
-        let state = |state: Option<&String>| state.or(session.state.as_ref()).cloned().unwrap_or_else(|| "running".to_owned());
+        let state =
+            |state: Option<&String>| state.or(session.state.as_ref()).cloned().unwrap_or_else(|| "running".to_owned());
         let mut parts: Vec<Part> = Vec::new();
         let mut passed = Q::zero();
         let mut push = |secs: Q, state: String, work: Work, attempt: Option<u32>| {
@@ -403,7 +439,10 @@ impl<'a> Base<'a> {
                 if let Some(from) = &piece.from {
                     let start = start.ok_or_else(|| wrong("has a piece with an instant, but no start"))?;
                     if secs(start, self.at(from, zone)?) != done {
-                        return Err(Fault::new(from.text.as_str(), format!("a piece of \"{}\" does not begin where the one before ends", resource.id)));
+                        return Err(Fault::new(
+                            from.text.as_str(),
+                            format!("a piece of \"{}\" does not begin where the one before ends", resource.id),
+                        ));
                     }
                 }
                 let next = match session.pieces.get(idx + 1) {
@@ -453,7 +492,11 @@ impl<'a> Base<'a> {
             rates.push(self.rate(rate, "", &one.id)?);
         }
         for named in &one.rates {
-            let rate = Rate { from: at(named.from.as_ref())?, until: at(named.until.as_ref())?, ..self.rate(&named.rate, &named.name, &one.id)? };
+            let rate = Rate {
+                from: at(named.from.as_ref())?,
+                until: at(named.until.as_ref())?,
+                ..self.rate(&named.rate, &named.name, &one.id)?
+            };
             if let (Some(from), Some(until)) = (rate.from, rate.until)
                 && until <= from
             {
@@ -517,7 +560,18 @@ impl<'a> Base<'a> {
             return Err(wrong("it ends before it starts".to_owned()));
         }
         let allowance_until = at(one.allowance.as_ref().and_then(|allowance| allowance.until.as_ref()))?;
-        Ok(Priced { of: one, status, rates, tiers, zone, resources, parts, exists, once_at: at(one.on.as_ref())?, allowance_until })
+        Ok(Priced {
+            of: one,
+            status,
+            rates,
+            tiers,
+            zone,
+            resources,
+            parts,
+            exists,
+            once_at: at(one.on.as_ref())?,
+            allowance_until,
+        })
     }
 
     /// The tiers of a component; their common unit becomes its rate.
@@ -564,7 +618,11 @@ impl<'a> Base<'a> {
             if let (Some(up_to), Per::Quantity(per)) = (&tier.up_to, &rate.per)
                 && (up_to.unit.thing != per.unit.thing || (up_to.unit.time.is_some() && per.unit.time.is_none()))
             {
-                return Err(wrong(format!("tier {} ends at {} of another unit than its price", idx + 1, up_to.unit.text())));
+                return Err(wrong(format!(
+                    "tier {} ends at {} of another unit than its price",
+                    idx + 1,
+                    up_to.unit.text()
+                )));
             }
             let from = tier.from.clone().or_else(|| before.and_then(|before| before.up_to.clone()));
             out.push(Tier { from, up_to: tier.up_to.clone(), price: rate.amount });
@@ -596,7 +654,13 @@ impl<'a> Base<'a> {
                     for quantity in &usage.samples {
                         let end = &passed + every;
                         let span = start.and_then(|start| Some((later(start, &passed)?, later(start, &end)?)));
-                        out.push(Metered { meter: &usage.meter, resource, quantity, span, offset: Some((passed, end.clone())) });
+                        out.push(Metered {
+                            meter: &usage.meter,
+                            resource,
+                            quantity,
+                            span,
+                            offset: Some((passed, end.clone())),
+                        });
                         passed = end;
                     }
                 }
@@ -629,7 +693,8 @@ impl<'a> Base<'a> {
             length = (&length / &unit.0).ceil() * &unit.0;
         }
         let term = start.and_then(|start| Some((start, later(start, &length)?)));
-        let money = |price: &Option<super::field::Price>| price.as_ref().map(|price| self.money(&price.0, &one.id)).transpose();
+        let money =
+            |price: &Option<super::field::Price>| price.as_ref().map(|price| self.money(&price.0, &one.id)).transpose();
         let rate = one.rate.as_ref().map(|rate| self.rate(rate, "", &one.id)).transpose()?;
         if rate.as_ref().is_some_and(|rate| !matches!(&rate.per, Per::Quantity(per) if per.unit.time.is_some())) {
             return Err(wrong("has a rate that is not for a time"));
@@ -694,7 +759,8 @@ impl Component {
 
 impl Rate {
     fn is_with(&self, other: &Self) -> bool {
-        let before = |until: Option<At>, from: Option<At>| matches!((until, from), (Some(until), Some(from)) if until <= from);
+        let before =
+            |until: Option<At>, from: Option<At>| matches!((until, from), (Some(until), Some(from)) if until <= from);
         !before(self.until, other.from) && !before(other.until, self.from)
     }
 
@@ -733,7 +799,8 @@ fn shift(at: At, every: &Every, nth: u32, zone: Tz) -> Option<At> {
     match every {
         Every::Secs(step) => later(at, &(step * whole(i64::from(nth)))),
         Every::Months(step) => {
-            let local = at.with_timezone(&zone).naive_local().checked_add_months(Months::new(step.checked_mul(nth)?))?;
+            let local =
+                at.with_timezone(&zone).naive_local().checked_add_months(Months::new(step.checked_mul(nth)?))?;
             Some(local.and_local_timezone(zone).earliest()?.with_timezone(&Utc))
         }
     }

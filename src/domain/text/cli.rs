@@ -46,5 +46,8 @@ words! {
         bill_currency,
         bill_billed,
         bill_effective,
+        case_agrees,
+        case_differs,
+        case_total,
     }
 }
