@@ -12,6 +12,10 @@ use leasebench::domain::memory::{
 
 const RUNS: &str = include_str!("../memory/vllm_logs.csv");
 
+/// Runs of another publication, with every term of the engine's profile line. Weights, cache and pool of these runs were
+/// used for no rule; their profile lines confirm the bytes of a sampler and of libraries.
+const PROFILES: &str = include_str!("../memory/profile_lines.csv");
+
 /// Columns that an engine measured.
 const MEASURED: &[&str] = &[
     "weights_gib_per_gpu",
@@ -244,6 +248,31 @@ fn rows_without_a_prediction_say_what_is_missing() {
         println!("{}: {}", row.id, row.missing.join(", "));
         assert!(!row.missing.is_empty(), "{}", row.id);
     }
+}
+
+/// Term by term against profile lines of another source.
+#[test]
+fn terms_agree_with_profile_lines_of_another_source() {
+    let runs = runs(PROFILES);
+    let mut n = 0;
+    table::each_setup(PROFILES, Catalogue::builtin(), |id, setup| {
+        let run = runs.iter().find(|run| run["id"] == id).unwrap();
+        let prediction = predict(setup);
+        for (column, band, most) in [
+            ("weights_gib_per_gpu", prediction.weights, 0.01),
+            ("peak_activation_gib", prediction.activations, 0.1),
+            ("non_torch_gib", Some(prediction.non_torch), 0.05),
+            ("kv_gib_per_gpu", prediction.pool, 0.1),
+        ] {
+            let (measured, band) = (number(run, column).unwrap(), band.unwrap());
+            let error = band.value / GIB - measured;
+            println!("  {id} {column}: measured {measured} predicted {:.2} ({error:+.3})", band.value / GIB);
+            assert!(error.abs() <= most, "{id} {column} {error}");
+            n += 1;
+        }
+    })
+    .unwrap();
+    assert_eq!(n, 24);
 }
 
 /// One measured run of an engine's version on a card moves the others of the same version and card.
