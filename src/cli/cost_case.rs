@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use crate::domain::cost::{self, Answer, Answered, CaseError, Outcomes, exact_text};
+use crate::domain::cost::{self, Answer, Answered, CaseError, Differs, Outcomes, exact_text};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::text::{Text, fill};
 
@@ -95,7 +95,7 @@ pub(super) fn run(args: &CostCaseArgs, text: &Text) -> Result<ExitCode, Failure>
                 if !args.json {
                     lines(&outcomes, text);
                 }
-                shape.cases.push(case_shape(name, outcomes));
+                shape.cases.push(case_shape(name, outcomes, text));
             }
             Err(error) => {
                 if !args.json {
@@ -185,20 +185,29 @@ fn lines(outcomes: &Outcomes, text: &Text) {
             ("case", outcomes.id.clone()),
             ("question", one.name.clone()),
             ("answer", one.answer.to_string()),
-            ("differs", one.differs.clone().unwrap_or_default()),
+            ("why", one.differs.as_ref().map(|differs| words(differs, text)).unwrap_or_default()),
         ];
         let words = if one.differs.is_none() { &text.cli.case_agrees } else { &text.cli.case_differs };
         out::line(&out::visible(&fill(words, &values)));
     }
 }
 
-fn case_shape(file: String, outcomes: Outcomes) -> CaseShape {
+/// What an answer has against what was expected.
+fn words(differs: &Differs, text: &Text) -> String {
+    match differs {
+        Differs::Expected(want) => fill(&text.cli.case_expected, &[("expected", want.to_string())]),
+        Differs::AtLeast(least) => fill(&text.cli.case_at_least, &[("expected", exact_text(least))]),
+        Differs::Mistake(mistake) => fill(&text.cli.case_mistake, &[("mistake", mistake.clone())]),
+    }
+}
+
+fn case_shape(file: String, outcomes: Outcomes, text: &Text) -> CaseShape {
     let agrees = outcomes.agree();
-    let answers = outcomes.answers.into_iter().map(answer_shape).collect();
+    let answers = outcomes.answers.into_iter().map(|one| answer_shape(one, text)).collect();
     CaseShape { file, id: outcomes.id, title: outcomes.title, agrees, answers }
 }
 
-fn answer_shape(one: Answered) -> AnswerShape {
+fn answer_shape(one: Answered, text: &Text) -> AnswerShape {
     let mut shape = AnswerShape {
         question: one.name,
         kind: "number",
@@ -211,7 +220,7 @@ fn answer_shape(one: Answered) -> AnswerShape {
         about: None,
         at_least: None,
         agrees: one.differs.is_none(),
-        differs: one.differs,
+        differs: one.differs.as_ref().map(|differs| words(differs, text)),
     };
     match one.answer {
         Answer::Number(value) => shape.value = Some(exact_text(&value)),

@@ -239,6 +239,16 @@ impl Wanted {
     }
 }
 
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(answer) => answer.fmt(f),
+            Self::NoValue => f.write_str("no value"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Decimals that a finite number needs.
 fn decimals(value: &Q) -> usize {
     show(value).split_once('.').map_or(0, |(_, digits)| digits.len())

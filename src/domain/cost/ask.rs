@@ -202,23 +202,12 @@ struct Made {
 
 impl<'a, 'w> Answers<'a, 'w> {
     pub(super) fn of(world: &'w World<'a>) -> Self {
-        let months = |components: &[super::world::Priced<'_>]| {
-            let open = components.iter().any(|one| {
-                one.of.month.is_none()
-                    && one.rates.iter().any(|rate| rate.per().is_some_and(|per| per.unit.has_month()))
-            });
-            let commitments = world.commitments.iter().any(|one| {
-                one.of.month.is_none()
-                    && one.rate.as_ref().and_then(super::world::Rate::per).is_some_and(|per| per.unit.has_month())
-            });
-            open || commitments
-        };
+        let has_open_month = world.components.iter().any(|one| {
+            one.of.month.is_none() && one.rates.iter().any(|rate| rate.per().is_some_and(|per| per.unit.has_month()))
+        });
         let hours = |n: i64| MonthBasis::Fixed(whole(n * 3600));
-        let bases = if months(&world.components) {
-            vec![hours(720), hours(730), MonthBasis::Real]
-        } else {
-            vec![MonthBasis::Real]
-        };
+        let bases =
+            if has_open_month { vec![hours(720), hours(730), MonthBasis::Real] } else { vec![MonthBasis::Real] };
         let mut readings = Vec::new();
         for month in bases {
             for tera in [1000, 1024] {

@@ -168,6 +168,23 @@ pub(super) fn renewals(anchor: NaiveDate, step: u32, count: u32) -> Vec<NaiveDat
     (1..=count).filter_map(|n| anchor.checked_add_months(Months::new(step.saturating_mul(n)))).collect()
 }
 
+/// The month counted from an anchor in which an instant lies: from its day of a month to the same day of the next one.
+pub(super) fn anniversary(at: At, anchor: At, zone: Tz) -> Span {
+    let local = anchor.with_timezone(&zone).naive_local();
+    // Each one is counted from the anchor, so that 31 January comes back to 31 March.
+    let nth = |n: u32| {
+        let moved = local.checked_add_months(Months::new(n)).unwrap_or(local);
+        zone.from_local_datetime(&moved).earliest().map_or_else(|| moved.and_utc(), |at| at.with_timezone(&Utc))
+    };
+    let (day, first) = (at.with_timezone(&zone).date_naive(), local.date());
+    let months = (day.year() - first.year()) * 12 + i32::try_from(day.month0()).unwrap_or(0)
+        - i32::try_from(first.month0()).unwrap_or(0);
+    let guess = u32::try_from(months).unwrap_or(0);
+    // An instant before the day of the month belongs to the month that began in the one before.
+    let n = if nth(guess) > at { guess.saturating_sub(1) } else { guess };
+    (nth(n), nth(n + 1))
+}
+
 /// The part of `span` inside `window`; `None` when they do not meet.
 #[must_use]
 pub(super) fn meet(span: Span, window: Span) -> Option<Span> {

@@ -262,12 +262,15 @@ pub enum MonthBasis {
     Real,
     /// The calendar month of the zone, by its days: a local day counts as one, whatever its length.
     Days,
+    /// From the day a session started to the same day of the next month, by its seconds.
+    Anniversary,
     /// At most this many seconds of a calendar month are billed, and the monthly price is for as many.
     Capped(Q),
 }
 
 impl FromText for MonthBasis {
-    const EXPECTING: &'static str = "a quoted month, as \"720 h\", \"real\", \"days\" or \"capped 672 h\"";
+    const EXPECTING: &'static str =
+        "a quoted month, as \"720 h\", \"real\", \"days\", \"anniversary\" or \"capped 672 h\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let secs = |text: &str| match Lasting::from_text(text)?.0 {
@@ -277,17 +280,19 @@ impl FromText for MonthBasis {
         match text.trim() {
             "real" => Ok(Self::Real),
             "days" => Ok(Self::Days),
+            "anniversary" => Ok(Self::Anniversary),
             other => match other.strip_prefix("capped ") {
                 Some(hours) => secs(hours).map(Self::Capped),
                 None => secs(other).map(Self::Fixed).map_err(|_other| {
-                    format!("\"{text}\" is no month, as \"720 h\", \"real\", \"days\" or \"capped 672 h\"")
+                    format!(
+                        "\"{text}\" is no month, as \"720 h\", \"real\", \"days\", \"anniversary\" or \"capped 672 h\""
+                    )
                 }),
             },
         }
     }
 }
 
-/// A rate of exchange: one unit of a currency in another.
 impl FromText for Moment {
     const EXPECTING: &'static str = "a quoted instant or date, as \"2026-10-31T15:00Z\" or \"2026-10-31\"";
 

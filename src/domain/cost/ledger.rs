@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use chrono_tz::Tz;
 use iso_currency::Currency;
 use num_traits::{One as _, Signed as _, Zero as _};
 
 use super::answer::{NoValue, Why};
-use super::calendar::{At, Span, meet, month_of, month_span, secs};
+use super::calendar::{At, Span, anniversary, meet, month_of, month_span, secs};
 use super::case::{ChargeKind, Paid, Work};
 use super::field::MonthBasis;
 use super::meter::{Line, Reading};
@@ -134,10 +135,11 @@ impl Books<'_, '_> {
         let sizes = Sizes { tera: reading.tera, ..Sizes::default() };
         let quantity = one.of.quantity.as_ref();
         let size = quantity.map_or_else(Q::one, |quantity| quantity.things(&sizes));
-        let recurring = one
-            .rate
-            .as_ref()
-            .map_or_else(|| Ok(Q::zero()), |rate| recurring(one, rate, &size, &sizes, reading, self.world))?;
+        let zone = self.world.zone.unwrap_or(Tz::UTC);
+        let payments = match &one.rate {
+            Some(rate) => recurring(one, rate, &size, &sizes, zone)?,
+            None => Vec::new(),
+        };
         let upfront = one.upfront.as_ref().map_or_else(Q::zero, |(amount, _)| amount.clone());
         let currency =
             one.upfront.as_ref().map(|(_, currency)| *currency).or(one.rate.as_ref().map(|rate| rate.currency));
@@ -161,17 +163,17 @@ impl Books<'_, '_> {
             quantity: Q::zero(),
         };
         let at = |at: Option<At>| at.map(|at| (at, at));
-        let (start, end) = (at(one.term.map(|term| term.0)), at(one.term.map(|term| term.1)));
         if !upfront.is_zero() {
-            self.cash.push(entry(Kind::Payment, start, upfront.clone()));
+            self.cash.push(entry(Kind::Payment, at(one.term.map(|term| term.0)), upfront.clone()));
         }
-        if !recurring.is_zero() {
+        let recurring = payments.iter().fold(Q::zero(), |sum, (_, amount)| sum + amount);
+        for (span, amount) in payments.into_iter().filter(|(_, amount)| !amount.is_zero()) {
             let span = match one.of.paid {
-                Paid::AsUsed => one.term,
-                Paid::InAdvance => start,
-                Paid::InArrears => end,
+                Paid::AsUsed => span,
+                Paid::InAdvance => at(span.map(|span| span.0)),
+                Paid::InArrears => at(span.map(|span| span.1)),
             };
-            self.cash.push(entry(Kind::Payment, span, recurring.clone()));
+            self.cash.push(entry(Kind::Payment, span, amount));
         }
         let total = upfront + recurring;
         let committed = &size * &one.secs;
@@ -486,45 +488,51 @@ fn gaps(one: &Committed<'_>, ours: &[(usize, usize, &Line)], size: &Q) -> Vec<(O
         .collect()
 }
 
-/// What the recurring part of a commitment comes to over its whole term.
+/// What the recurring part of a commitment comes to: one payment where it is for hours, one for each month of the term
+/// where it is for months.
 fn recurring(
     one: &Committed<'_>,
     rate: &Rate,
     size: &Q,
     sizes: &Sizes,
-    reading: &Reading,
-    world: &World<'_>,
-) -> Result<Q, NoValue> {
-    let Some(per) = rate.per() else { return Ok(Q::zero()) };
+    zone: Tz,
+) -> Result<Vec<(Option<Span>, Q)>, NoValue> {
+    let Some(per) = rate.per() else { return Ok(Vec::new()) };
     if per.unit.thing != Thing::One
         && one.of.quantity.as_ref().is_some_and(|quantity| quantity.unit.thing != per.unit.thing)
     {
         return Err(NoValue::new(Why::UnknownUnit, format!("the rate of \"{}\"", one.of.id)));
     }
     let times = if per.unit.thing == Thing::One { Q::one() } else { size / per.unit.things(sizes) };
-    if !per.unit.has_month() {
-        let unit = per.unit.time.and_then(super::unit::Time::secs).unwrap_or_else(Q::one) * &per.number;
-        return Ok(&rate.amount * times * &one.secs / unit);
-    }
+    let price = &rate.amount * times;
     let time = |month: &Q| per.unit.time.map_or_else(Q::one, |time| time.secs_with(month)) * &per.number;
-    let units = match one.of.month.as_ref().unwrap_or(&reading.month) {
-        MonthBasis::Fixed(month) | MonthBasis::Capped(month) => &one.secs / time(month),
-        MonthBasis::Real | MonthBasis::Days => {
+    match &one.of.month {
+        // A month of fixed length is a number of hours like any other.
+        Some(MonthBasis::Fixed(month) | MonthBasis::Capped(month)) => {
+            Ok(vec![(one.term, price * &one.secs / time(month))])
+        }
+        _ if !per.unit.has_month() => Ok(vec![(one.term, price * &one.secs / time(&Q::one()))]),
+        basis => {
             let term =
                 one.term.ok_or_else(|| NoValue::new(Why::NoInstant, format!("the months of \"{}\"", one.of.id)))?;
-            let zone = world.zone.unwrap_or(chrono_tz::UTC);
+            let mut out = Vec::new();
             let mut at = term.0;
-            let mut units = Q::zero();
             while at < term.1 {
-                let month = month_span(month_of(at, zone), zone);
+                let month = match basis {
+                    Some(MonthBasis::Real | MonthBasis::Days) => month_span(month_of(at, zone), zone),
+                    // A contract counts its months from its first day.
+                    _ => anniversary(at, term.0, zone),
+                };
                 let to = month.1.min(term.1);
-                units += secs(at, to) / time(&secs(month.0, month.1));
+                out.push((Some((at, to)), &price * secs(at, to) / time(&secs(month.0, month.1))));
+                if to <= at {
+                    break;
+                }
                 at = to;
             }
-            units
+            Ok(out)
         }
-    };
-    Ok(&rate.amount * times * units)
+    }
 }
 
 /// The share of a span that lies in a window.

@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use num_traits::{One as _, Signed as _, Zero as _};
 
 use super::answer::{NoValue, Why};
-use super::calendar::{At, Span, day_of, day_span, meet, month_of, month_span, secs};
+use super::calendar::{At, Span, anniversary, day_of, day_span, meet, month_of, month_span, secs};
 use super::case::{Driver, Each, EndedBy, PartialMonth, Reset, StepRounding, Work};
 use super::count;
 use super::field::{MonthBasis, Per};
@@ -42,8 +42,9 @@ pub(super) struct Line {
     /// Things × seconds (or things), before and after step and minimum.
     pub metered: Q,
     pub rounded: Q,
-    /// Seconds of the month it lies in, where its price is for a month.
+    /// Seconds of the month it lies in, where its price is for a month, and when that month began.
     pub month: Q,
+    pub month_at: Option<At>,
     pub rate: usize,
     /// Whether the provider ended the span it belongs to.
     pub by_provider: bool,
@@ -80,6 +81,8 @@ struct Kept {
     attempt: Option<u32>,
     rate: usize,
     by_provider: bool,
+    /// When its session started.
+    anchor: Option<At>,
 }
 
 impl<'a, 'w> Meter<'a, 'w> {
@@ -150,6 +153,7 @@ impl<'a, 'w> Meter<'a, 'w> {
             rounded: metered.clone(),
             metered,
             month: Q::one(),
+            month_at: None,
             rate: 0,
             by_provider: false,
             units: Q::zero(),
@@ -213,15 +217,16 @@ impl<'a, 'w> Meter<'a, 'w> {
         let mut lines = Vec::new();
         for (run, record) in records.iter().enumerate() {
             self.fits(record.quantity)?;
-            let month = self.month(record.span)?;
+            let (month, _) = self.month(record.span, None)?;
             let base = record.quantity.base(&self.sizes, &month);
-            for (span, share) in self.cut(record.span) {
+            for (span, share) in self.cut(record.span, None) {
                 if span.is_some_and(|span| !self.is_there(span.0)) {
                     continue;
                 }
                 let metered = &base * &share;
                 let rate = self.rate_at("", span.map(|span| span.0))?;
-                lines.push(Line { month: self.month(span)?, rate, ..self.line(record.resource, run, span, metered) });
+                let (month, month_at) = self.month(span, None)?;
+                lines.push(Line { month, month_at, rate, ..self.line(record.resource, run, span, metered) });
             }
         }
         match &self.one.of.driver {
@@ -308,13 +313,19 @@ impl<'a, 'w> Meter<'a, 'w> {
         NoValue::new(Why::NoInstant, format!("{what} of \"{}\" needs instants", self.one.of.id))
     }
 
-    /// The seconds of the month that a span lies in, by the basis of the component.
-    fn month(&self, span: Option<Span>) -> Result<Q, NoValue> {
+    /// The seconds of the month that a span lies in, by the basis of the component, and when it began.
+    fn month(&self, span: Option<Span>, anchor: Option<At>) -> Result<(Q, Option<At>), NoValue> {
         if !self.has_month() {
-            return Ok(Q::one());
+            return Ok((Q::one(), None));
         }
+        let calendar = span.map(|span| month_span(month_of(span.0, self.zone()), self.zone()).0);
         match self.basis() {
-            MonthBasis::Fixed(secs) | MonthBasis::Capped(secs) => Ok(secs.clone()),
+            MonthBasis::Fixed(secs) | MonthBasis::Capped(secs) => Ok((secs.clone(), calendar)),
+            MonthBasis::Anniversary => {
+                let (span, anchor) = span.zip(anchor).ok_or_else(|| self.no_instant("the month since the start"))?;
+                let month = anniversary(span.0, anchor, self.zone());
+                Ok((secs(month.0, month.1), Some(month.0)))
+            }
             basis @ (MonthBasis::Real | MonthBasis::Days) => {
                 let zone = self.zone();
                 let lies_in = span.or_else(|| {
@@ -327,11 +338,11 @@ impl<'a, 'w> Meter<'a, 'w> {
                 let at = lies_in.ok_or_else(|| self.no_instant("the calendar month"))?.0;
                 let month = month_span(month_of(at, zone), zone);
                 if *basis == MonthBasis::Real {
-                    return Ok(secs(month.0, month.1));
+                    return Ok((secs(month.0, month.1), Some(month.0)));
                 }
                 let day = day_span(day_of(at, zone), zone);
                 let n_days = (day_of(month.1, zone) - day_of(month.0, zone)).num_days();
-                Ok(secs(day.0, day.1) * whole(n_days))
+                Ok((secs(day.0, day.1) * whole(n_days), Some(month.0)))
             }
         }
     }
@@ -346,8 +357,8 @@ impl<'a, 'w> Meter<'a, 'w> {
             one.cap.as_ref().map(|cap| cap.each),
         ];
         let each = [Some(one.each), one.round.map(|round| round.each)];
-        let by_month = self.has_month() && !matches!(self.basis(), MonthBasis::Fixed(_));
-        let full = self.has_month() && self.partial() == PartialMonth::Full;
+        let by_month = self.has_month() && !matches!(self.basis(), MonthBasis::Fixed(_) | MonthBasis::Anniversary);
+        let full = self.has_month() && self.partial() == PartialMonth::Full && *self.basis() != MonthBasis::Anniversary;
         let months = by_month || full || resets.contains(&Some(Reset::Month)) || each.contains(&Some(Each::Month));
         let days = (self.has_month() && *self.basis() == MonthBasis::Days)
             || resets.contains(&Some(Reset::Day))
@@ -357,7 +368,7 @@ impl<'a, 'w> Meter<'a, 'w> {
     }
 
     /// The span cut at every instant at which a rule changes, with the share of each part.
-    fn cut(&self, span: Option<Span>) -> Vec<(Option<Span>, Q)> {
+    fn cut(&self, span: Option<Span>, anchor: Option<At>) -> Vec<(Option<Span>, Q)> {
         let Some(span) = span.filter(|span| span.0 < span.1) else { return vec![(span, Q::one())] };
         let (months, days) = self.cuts();
         let zone = self.zone();
@@ -375,6 +386,9 @@ impl<'a, 'w> Meter<'a, 'w> {
         };
         if months {
             walk(&|at| month_span(month_of(at, zone), zone).1);
+        }
+        if let (true, MonthBasis::Anniversary, Some(anchor)) = (self.has_month(), self.basis(), anchor) {
+            walk(&|at| anniversary(at, anchor, zone).1);
         }
         if days {
             walk(&|at| day_span(day_of(at, zone), zone).1);
@@ -439,8 +453,9 @@ impl<'a, 'w> Meter<'a, 'w> {
             for run in self.world.runs.get(*resource).into_iter().flatten() {
                 run_id += 1;
                 let (from, to) = self.metered_span(run)?;
+                let anchor = run.span().map(|span| span.0);
                 for part in &run.parts {
-                    for (span, share) in self.cut(part.span) {
+                    for (span, share) in self.cut(part.span, anchor) {
                         let inside = |span: Span| meet(span, (from.unwrap_or(span.0), to.unwrap_or(span.1)));
                         let (span, length) = match span {
                             Some(whole) if whole.0 < whole.1 => match inside(whole) {
@@ -469,6 +484,7 @@ impl<'a, 'w> Meter<'a, 'w> {
                             attempt: part.attempt,
                             rate,
                             by_provider: false,
+                            anchor,
                         });
                     }
                 }
@@ -527,6 +543,7 @@ impl<'a, 'w> Meter<'a, 'w> {
             for (span, length, size) in levels {
                 let size = self.billed_size(size)?;
                 let metered = &size * &length;
+                let (month, month_at) = self.month(span, part.anchor)?;
                 lines.push(Line {
                     state: part.state.clone(),
                     work: Some(part.work),
@@ -534,7 +551,8 @@ impl<'a, 'w> Meter<'a, 'w> {
                     billed_secs: length.clone(),
                     secs: length,
                     size,
-                    month: self.month(span)?,
+                    month,
+                    month_at,
                     rate: part.rate,
                     by_provider: part.by_provider,
                     ..self.line(has_resources.then_some(part.resource), part.run, span, metered)
@@ -552,7 +570,7 @@ impl<'a, 'w> Meter<'a, 'w> {
             _ => return Err(NoValue::new(Why::NotRecorded, format!("when \"{}\" was charged", self.one.of.id))),
         };
         let mut out = Vec::new();
-        for (span, _) in self.cut(Some(period)) {
+        for (span, _) in self.cut(Some(period), Some(period.0)) {
             let Some(span) = span.filter(|span| self.is_there(span.0)) else { continue };
             if let Some(rate) = self.rate_of_state("running", Some(span.0))? {
                 out.push(Kept {
@@ -566,6 +584,7 @@ impl<'a, 'w> Meter<'a, 'w> {
                     attempt: None,
                     rate,
                     by_provider: false,
+                    anchor: Some(period.0),
                 });
             }
         }

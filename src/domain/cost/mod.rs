@@ -61,7 +61,18 @@ pub struct Answered {
     /// The answer.
     pub answer: Answer,
     /// Why the answer is not the expected one; `None` when it is.
-    pub differs: Option<String>,
+    pub differs: Option<Differs>,
+}
+
+/// What an answer has against what its question says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Differs {
+    /// Another answer was expected.
+    Expected(Wanted),
+    /// Another lower bound was expected.
+    AtLeast(Q),
+    /// It is what this known mistake gives.
+    Mistake(String),
 }
 
 /// A case with its answers.
@@ -116,27 +127,18 @@ pub fn answer(case: &Case) -> Result<Outcomes, CaseError> {
     Ok(Outcomes { id: case.id.clone(), title: case.title.clone(), answers: answered.collect() })
 }
 
-/// What an answer has against what its question says.
-fn differs(question: &Question, answer: &Answer) -> Option<String> {
-    if let Some(want) = &question.expect
-        && !want.is_met(answer)
-    {
-        let want = match want {
-            Wanted::Is(want) => want.to_string(),
-            Wanted::NoValue => "no value".to_owned(),
-            Wanted::Text(text) => text.clone(),
-        };
-        return Some(format!("{answer} instead of {want}"));
+fn differs(question: &Question, answer: &Answer) -> Option<Differs> {
+    if let Some(want) = question.expect.as_ref().filter(|want| !want.is_met(answer)) {
+        return Some(Differs::Expected(want.clone()));
     }
     if let Some(least) = &question.at_least {
         let got = if let Answer::None(none) = answer { none.at_least.as_ref() } else { None };
         if got != Some(&least.0) {
-            let got = got.map_or_else(|| "no lower bound".to_owned(), number::show_long);
-            return Some(format!("{got} instead of at least {}", number::show_long(&least.0)));
+            return Some(Differs::AtLeast(least.0.clone()));
         }
     }
     let wrong = question.wrong.iter().find(|wrong| wrong.value.is_shown(answer))?;
-    Some(format!("{answer} is what a known mistake gives: {}", wrong.mistake))
+    Some(Differs::Mistake(wrong.mistake.clone()))
 }
 
 /// The place of a fault: where the text that it is about first stands in quotes.

@@ -60,9 +60,9 @@ fn account(world: &World<'_>, reading: &Reading, idx: usize, one: &Priced<'_>) -
     let meter = Meter::new(world, reading, idx, one);
     let mut lines = meter.lines()?;
     let pricer = Pricer { meter: &meter, one, world };
-    pricer.units(&mut lines)?;
+    pricer.units(&mut lines);
     pricer.cap_hours(&mut lines);
-    pricer.full_months(&mut lines)?;
+    pricer.full_months(&mut lines);
     let mut is_shared = pricer.allowance(&mut lines)?;
     is_shared |= pricer.amounts(&mut lines)?;
     if let Some(floor) = &one.of.floor {
@@ -137,12 +137,10 @@ impl Pricer<'_, '_, '_> {
         }
     }
 
-    fn units(&self, lines: &mut [Line]) -> Result<(), NoValue> {
+    fn units(&self, lines: &mut [Line]) {
         for line in lines {
-            // The same thing may be priced over a time in one state and by volume in another: that has no common unit.
             line.units = &line.rounded / self.unit_of(line);
         }
-        Ok(())
     }
 
     fn key(&self, line: &Line, scope: Scope, reset: Reset) -> Result<PoolKey, NoValue> {
@@ -206,7 +204,7 @@ impl Pricer<'_, '_, '_> {
     }
 
     /// A month that is only begun, in full: one unit a month for each resource, whatever its part.
-    fn full_months(&self, lines: &mut [Line]) -> Result<(), NoValue> {
+    fn full_months(&self, lines: &mut [Line]) {
         let is_full = match (self.one.of.partial_month, &self.one.of.month) {
             (Some(stated), _) => stated == PartialMonth::Full,
             (None, Some(_)) => false,
@@ -218,9 +216,13 @@ impl Pricer<'_, '_, '_> {
             .iter()
             .all(|rate| rate.per().is_some_and(|per| per.unit.has_month() && per.unit.thing == Thing::One));
         if !is_full || !is_flat {
-            return Ok(());
+            return;
         }
-        for pool in self.pools(lines, Scope::Resource, Reset::Month)?.values_mut() {
+        let mut pools: BTreeMap<(Option<usize>, Option<At>), Vec<&mut Line>> = BTreeMap::new();
+        for line in lines {
+            pools.entry((line.resource, line.month_at)).or_default().push(line);
+        }
+        for pool in pools.values_mut() {
             let total = pool.iter().fold(Q::zero(), |sum, line| sum + &line.units);
             if total.is_positive() {
                 // A length without instants may be several months: each begun one counts.
@@ -230,7 +232,6 @@ impl Pricer<'_, '_, '_> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Takes what is free off the units. Whether several resources shared it.

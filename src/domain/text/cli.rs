@@ -48,6 +48,9 @@ words! {
         bill_effective,
         case_agrees,
         case_differs,
+        case_expected,
+        case_at_least,
+        case_mistake,
         case_total,
     }
 }

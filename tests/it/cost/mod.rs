@@ -3,6 +3,7 @@
 mod bad;
 mod laws;
 mod offer;
+mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -42,7 +43,9 @@ fn worked_cases() {
             Ok(outcomes) => outcomes
                 .answers
                 .iter()
-                .filter_map(|one| one.differs.as_ref().map(|differs| format!("{}: {differs}", one.name)))
+                .filter_map(|one| {
+                    one.differs.as_ref().map(|differs| format!("{}: {} {differs:?}", one.name, one.answer))
+                })
                 .collect(),
         };
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
@@ -111,6 +114,15 @@ fn is_listed(own: &Wanted, listed: &serde_json::Value) -> bool {
         other => other["exact"].as_str().or(other["fraction"].as_str()).unwrap().to_owned(),
     };
     *own == Wanted::parse(&text).unwrap()
+}
+
+/// The example in the description of the format is a case that agrees.
+#[test]
+fn the_described_example_agrees() {
+    let text = fs::read_to_string(own_folder().join("README.md")).unwrap();
+    let example = text.split("```ron\n").nth(1).unwrap().split("```").next().unwrap();
+    let outcomes = cost::answer(&cost::read_case(example).unwrap()).unwrap();
+    assert!(outcomes.agree(), "{:?}", outcomes.answers);
 }
 
 /// A case of one question, with its answer as text.
