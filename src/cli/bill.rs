@@ -81,7 +81,7 @@ struct FindingShape {
 struct ComponentShape {
     category: &'static str,
     name: String,
-    quantity: String,
+    quantity: Option<String>,
     unit: String,
     unit_price: Option<String>,
     currency: String,
@@ -177,6 +177,7 @@ fn shape(bill: &Bill, text: &Text) -> Shape {
                 rows_without.insert(format!("{prefix}{name}"), without);
             }
         }
+        rows_without.extend(table.empty_columns.iter().map(|name| (format!("{prefix}{name}"), table.rows)));
     }
     Shape {
         format: bill.format.name(),
@@ -258,22 +259,27 @@ fn native(bill: &Bill, out: &mut Map<String, Value>) {
     for table in bill.tables.iter().filter(|table| !table.name.is_empty()) {
         let Some(totals) = &table.all.total else { continue };
         let Some(whole) = table.detail_of() else {
-            for (name, total) in table.columns.iter().zip(&totals.columns) {
-                out.insert(format!("{} {name}", table.name), total.sum.to_string().into());
+            for (n, (name, total)) in table.columns.iter().zip(&totals.columns).enumerate() {
+                // A count, as of milliseconds, is a number; an amount never is.
+                let count = (table.amount != Some(n)).then(|| total.sum.to_string().parse::<i64>().ok()).flatten();
+                let sum = count.map_or_else(|| Value::from(total.sum.to_string()), Value::from);
+                out.insert(format!("{} {name}", table.name), sum);
             }
             continue;
         };
-        let sums = |totals: &Totals| totals.columns.first().map(|total| total.sum.clone()).unwrap_or_default();
+        let sum_of = |table: &Table, totals: &Totals| {
+            table.amount.and_then(|at| totals.columns.get(at)).map(|total| total.sum.clone()).unwrap_or_default()
+        };
         if let Some((label, groups)) = table.by.last() {
             let by: Map<String, Value> = groups
                 .iter()
-                .filter_map(|(key, group)| Some((key.clone(), sums(group.total.as_ref()?).to_string().into())))
+                .filter_map(|(key, group)| Some((key.clone(), sum_of(table, group.total.as_ref()?).to_string().into())))
                 .collect();
             out.insert(format!("{whole} by item {label}"), Value::Object(by));
         }
-        let parts = bill.tables.iter().find(|other| other.name == whole).and_then(|whole| whole.all.total.as_ref());
-        if let Some(parts) = parts {
-            let difference = sums(parts).minus(&sums(totals));
+        let wholes = bill.tables.iter().find(|other| other.name == whole);
+        if let Some((wholes, amounts)) = wholes.and_then(|table| Some((table, table.all.total.as_ref()?))) {
+            let difference = sum_of(wholes, amounts).minus(&sum_of(table, totals));
             out.insert("difference contract minus items".to_owned(), difference.to_string().into());
         }
     }
@@ -301,18 +307,9 @@ fn put_group(out: &mut Map<String, Value>, table: &Table, prefix: &str, group: &
     }
 }
 
-/// Sums of the columns that have a value somewhere in the table; counts of rows without one where there are any.
+/// Sums of the columns; counts of rows without a value where there are any.
 fn put_totals(out: &mut Map<String, Value>, table: &Table, prefix: &str, totals: &Totals) {
-    for (idx, (name, total)) in table.columns.iter().zip(&totals.columns).enumerate() {
-        let has_values = table
-            .all
-            .by_currency
-            .iter()
-            .filter_map(|(_, totals)| totals.columns.get(idx))
-            .any(|total| total.values > 0);
-        if !has_values {
-            continue;
-        }
+    for (name, total) in table.columns.iter().zip(&totals.columns) {
         out.insert(format!("{prefix}{name}"), total.sum.to_string().into());
         if total.nulls > 0 {
             out.insert(format!("{prefix}{name}_null_rows"), total.nulls.into());
@@ -343,7 +340,7 @@ fn component_shape(component: &BillComponent) -> ComponentShape {
     ComponentShape {
         category: component.bucket.name(),
         name: component.name.clone(),
-        quantity: component.quantity.to_string(),
+        quantity: component.quantity.as_ref().map(ToString::to_string),
         unit: component.unit.clone(),
         unit_price: component.unit_price.clone(),
         currency: component.currency.clone(),
@@ -404,20 +401,14 @@ fn print(bill: &Bill, text: &Text) {
     for (table, prefix) in main_tables(bill) {
         let values = [("format", bill.format.name().to_owned()), ("rows", table.rows.to_string())];
         out::line(&format!("{prefix}{}", fill(&words.bill_head, &values)));
-        let shown: Vec<usize> = (0..table.columns.len())
-            .filter(|idx| {
-                let mut totals = table.all.by_currency.iter().filter_map(|(_, totals)| totals.columns.get(*idx));
-                totals.any(|total| total.values > 0)
-            })
-            .collect();
         let mut head = vec![String::new(), words.bill_rows.clone()];
-        head.extend(shown.iter().filter_map(|idx| table.columns.get(*idx)).map(|name| out::visible(name)));
+        head.extend(table.columns.iter().map(|name| out::visible(name)));
         let mut rows = vec![head];
-        put_rows(&mut rows, &words.bill_all, &table.all, &shown, text);
+        put_rows(&mut rows, &words.bill_all, &table.all, text);
         for (label, groups) in &table.by {
             rows.push(vec![fill(&words.bill_by, &[("column", label.clone())])]);
             for (key, group) in groups {
-                put_rows(&mut rows, &format!("  {key}"), group, &shown, text);
+                put_rows(&mut rows, &format!("  {key}"), group, text);
             }
         }
         out::line(&out::columns(&rows));
@@ -428,12 +419,12 @@ fn print(bill: &Bill, text: &Text) {
 }
 
 /// The row of a group; one for each currency where there are several.
-fn put_rows(rows: &mut Vec<Vec<String>>, key: &str, group: &Group, shown: &[usize], text: &Text) {
+fn put_rows(rows: &mut Vec<Vec<String>>, key: &str, group: &Group, text: &Text) {
     let words = &text.cli;
     let cells = |totals: &Totals| {
-        shown
+        totals
+            .columns
             .iter()
-            .filter_map(|idx| totals.columns.get(*idx))
             .map(|total| {
                 if total.without() == 0 {
                     total.sum.to_string()
@@ -449,7 +440,9 @@ fn put_rows(rows: &mut Vec<Vec<String>>, key: &str, group: &Group, shown: &[usiz
         rows.push(row);
         return;
     }
-    row.extend(shown.iter().map(|_| words.bill_no_sum.clone()));
+    row.extend(
+        group.by_currency.iter().take(1).flat_map(|(_, totals)| &totals.columns).map(|_| words.bill_no_sum.clone()),
+    );
     rows.push(row);
     for (code, totals) in &group.by_currency {
         let mut row =
@@ -478,7 +471,7 @@ fn print_components(bill: &Bill, text: &Text) {
         rows.push(vec![
             text.name(&format!("bucket_{}", component.bucket.name())).to_owned(),
             out::visible(&component.name).chars().take(60).collect(),
-            component.quantity.trimmed(),
+            component.quantity.as_ref().map_or_else(|| "–".to_owned(), bill::ExactDecimal::trimmed),
             out::visible(&component.unit),
             component.unit_price.clone().unwrap_or_else(|| "–".to_owned()),
             out::visible(&component.currency),

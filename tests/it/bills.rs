@@ -418,8 +418,26 @@ fn two_currencies_have_no_sum() {
     let groups = &table.by[0].1;
     assert_eq!(groups["Compute"].total, None);
     assert_eq!(groups["Storage"].total.as_ref().unwrap().columns[0].sum.to_string(), "4.00");
+    let one = read(format!("{FOCUS}\n1.00,1,EUR,Tax,Compute,\n2.00,2,,Tax,Compute,\n").as_bytes()).unwrap();
+    assert_eq!((sum(&one, "BilledCost").sum.to_string(), one.currencies()), ("3.00".to_owned(), vec!["EUR"]));
+    assert_eq!(of_kind(&one, F::CurrencyMissing), [(3, "BillingCurrency", "", 1)]);
+    assert_eq!(one.bucket(Bucket::Tax, "EUR").unwrap().billed.to_string(), "3.00");
     assert_eq!(of_kind(&bill, F::MixedCurrencies), [(3, "BillingCurrency", "EUR, USD", 3)]);
     assert!(bill.leaves_out());
+}
+
+#[test]
+fn a_column_without_values_is_no_total_unless_the_format_lives_on_it() {
+    let text = "BilledCost,ContractedCost,PricingCurrencyEffectiveCost,ChargeCategory,ServiceCategory\n1,NULL,,Usage,Compute\n";
+    let bill = read(text.as_bytes()).unwrap();
+    let table = &bill.tables[0];
+    assert_eq!(
+        (&table.columns[..], &table.empty_columns[..]),
+        (&["BilledCost".to_owned(), "ContractedCost".to_owned()][..], &["PricingCurrencyEffectiveCost".to_owned()][..])
+    );
+    assert_eq!((sum(&bill, "ContractedCost").sum.to_string().as_str(), sum(&bill, "ContractedCost").nulls), ("0", 1));
+    let options = Options { sum: vec!["PricingCurrencyEffectiveCost".to_owned()], ..Options::default() };
+    assert_eq!(bill::read(text.as_bytes(), &options).unwrap().tables[0].columns.len(), 3);
 }
 
 #[test]
@@ -532,6 +550,63 @@ fn every_finding_has_its_words() {
         let missing: Vec<&String> = wanted.iter().filter(|kind| !known.contains(*kind)).collect();
         assert!(missing.is_empty(), "without words: {missing:?}");
     }
+}
+
+/// Bills that were mutated by seed: read or refused, never a panic, and what is counted is counted in each grouping.
+#[test]
+fn mutated_bills_are_read_or_refused_and_lose_no_row() {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+
+    let files = [
+        "focus10_real.csv",
+        "focus12_spec_saas.csv",
+        "aws_cur_legacy_real.csv",
+        "azure_ea_actual_real.csv",
+        "marketplace_native_constructed.json",
+    ];
+    let by = ["ChargeCategory", "ChargeCategory", "pricing/unit", "UnitOfMeasure", "type"];
+    let starts: Vec<Vec<u8>> = files
+        .iter()
+        .map(|file| {
+            let bytes = ours(file);
+            let n_lines = if file.ends_with("json") { usize::MAX } else { 9 };
+            bytes.split_inclusive(|byte| *byte == b'\n').take(n_lines).flatten().copied().collect()
+        })
+        .collect();
+    let (mut n_read, mut n_refused) = (0, 0);
+    for seed in 0..2_000_u64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let at = super::hostile::below(&mut rng, files.len());
+        let mut bytes = starts[at].clone();
+        for _ in 0..=super::hostile::below(&mut rng, 3) {
+            super::hostile::mutate(&mut rng, &mut bytes);
+        }
+        let options = Options { by: vec![vec![by[at].to_owned()]], ..Options::default() };
+        let Ok(bill) = bill::read(BufReader::with_capacity(97, &bytes[..]), &options) else {
+            n_refused += 1;
+            continue;
+        };
+        n_read += 1;
+        for table in &bill.tables {
+            let rows: u64 = table.by[0].1.values().map(|group| group.rows).sum();
+            assert_eq!((table.rows, table.all.rows), (rows, rows), "seed {seed}");
+            for (column, name) in table.columns.iter().enumerate() {
+                let add = |groups: &mut dyn Iterator<Item = &bill::Group>| {
+                    let mut sum = ExactDecimal::ZERO;
+                    for (_, totals) in groups.flat_map(|group| &group.by_currency) {
+                        sum.add(&totals.columns[column].sum);
+                    }
+                    sum
+                };
+                let (all, groups) = (add(&mut std::iter::once(&table.all)), add(&mut table.by[0].1.values()));
+                assert_eq!(all, groups, "seed {seed}: {name}");
+            }
+        }
+        assert!(bill.findings.len() < 5_000, "seed {seed}");
+    }
+    println!("{n_read} read, {n_refused} refused");
+    assert!(n_read > 500, "most of what is read is refused");
 }
 
 /// A long bill that is made while it is read.

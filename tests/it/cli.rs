@@ -52,7 +52,7 @@ fn without_a_display_it_says_so_and_names_what_can_be_done() {
     assert_eq!(
         err,
         "Could not open the window: there is no display\nhint: without one, use leasebench check, verify, report, probe, \
-         parse, memory, load or practice-server; leasebench --help lists them\n"
+         parse, memory, import-bill, load or practice-server; leasebench --help lists them\n"
     );
 }
 

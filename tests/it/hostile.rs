@@ -12,12 +12,12 @@ use super::captures::captures;
 const CASES: usize = 10_000;
 
 /// A number below `n`.
-fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
+pub fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
     (rng.next_u64() % u64::try_from(n.max(1)).unwrap()) as usize
 }
 
 /// One of the things that go wrong on the way, or that somebody does on purpose.
-fn mutate(rng: &mut ChaCha8Rng, bytes: &mut Vec<u8>) {
+pub fn mutate(rng: &mut ChaCha8Rng, bytes: &mut Vec<u8>) {
     let at = below(rng, bytes.len() + 1);
     match below(rng, 9) {
         0 => bytes.truncate(at),

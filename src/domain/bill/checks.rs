@@ -45,8 +45,18 @@ impl<'a> View<'a> {
         }
     }
 
-    fn name(&self, role: Role) -> &'a str {
+    /// The name of a role's column.
+    pub(super) fn name(&self, role: Role) -> &'a str {
         self.columns.of_role(role).map_or("", |idx| self.columns.name(idx))
+    }
+
+    /// Whether somebody else invoices the row: it has an effective cost, no billed one, and no commitment pays for it.
+    pub(super) fn is_paid_elsewhere(&self) -> bool {
+        self.columns.format.is_focus()
+            && self.number(Role::Billed).is_some_and(ExactDecimal::is_zero)
+            && self.number(Role::Effective).is_some_and(|effective| !effective.is_zero())
+            && !self.has(Role::Commitment)
+            && !self.has(Role::CommitmentStatus)
     }
 
     fn has(&self, role: Role) -> bool {
@@ -330,8 +340,7 @@ fn commitments(view: &View<'_>, findings: &mut Findings) {
     if view.charge == Charge::Purchase && view.has(Role::Commitment) && costs {
         findings.add(F::PurchaseWithEffective, line, view.name(Role::Effective), view.raw(Role::Effective));
     }
-    let is_unbilled = view.number(Role::Billed).is_some_and(ExactDecimal::is_zero);
-    if is_unbilled && costs && !view.has(Role::Commitment) && !view.has(Role::CommitmentStatus) {
+    if view.is_paid_elsewhere() {
         findings.add_with(F::PaidElsewhere, line, view.name(Role::Billed), view.raw(Role::Billed), || {
             vec![("issuer", view.text(Role::Issuer).to_owned()), ("effective", shown())]
         });

@@ -89,7 +89,7 @@ pub enum FindingKind {
     QuantityUnreadable,
     /// An amount in another currency than its row says: `mark`, `currency`.
     CurrencyConflict,
-    /// No currency is named.
+    /// No currency is named: `currency` that the other rows name.
     CurrencyMissing,
     /// Something else where a currency belongs.
     CurrencyUnreadable,
@@ -275,9 +275,18 @@ impl Findings {
         text: &str,
         values: Vec<(&'static str, String)>,
     ) {
-        let column = column.to_owned();
-        let text = cut(text);
-        self.list.push(Finding { kind, line, column, text, values, count, last_line: line, is_rest: false });
+        let (n, at) = self.seen.entry((kind, column.to_owned())).or_insert((0, usize::MAX));
+        *n += 1;
+        if *n > SHOWN + 1 {
+            if let Some(finding) = self.list.get_mut(*at) {
+                finding.count += count;
+                finding.last_line = finding.last_line.max(line);
+            }
+            return;
+        }
+        *at = self.list.len();
+        let (column, text, is_rest) = (column.to_owned(), cut(text), *n > SHOWN);
+        self.list.push(Finding { kind, line, column, text, values, count, last_line: line, is_rest });
     }
 
     /// All of them, by line; those of one line in the order in which they were found.

@@ -3,25 +3,23 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher as _};
 
-use super::bucket::{self, Bucket, Charge, Placer, Words};
+use super::bucket::Charge;
 use super::cell::{self, CellNumber, DecimalMark, Way, is_null};
 use super::checks::{Checks, View};
 use super::decimal::ExactDecimal;
 use super::finding::{FindingKind as F, Findings};
-use super::format::{Columns, Format, Role, Said, bare};
-use super::matching::{Amounts, Candidate, Matching};
+use super::format::{Columns, Role, Said, bare};
+use super::gather::{Gathered, Gathering, RowCurrency};
 use super::native::DETAIL;
 use super::refusal::Refusal;
 use super::rows::Record;
-use super::{BillComponent, BucketTotal, ColumnTotal, Commitment, Group, Options, Table, Totals};
+use super::{ColumnTotal, Group, Options, Table, Totals};
 
 /// The key of a cell without a value in a grouping.
 const NULL: &str = "(null)";
 /// Values kept apart in all groupings together.
 const MAX_GROUPS: usize = 100_000;
-/// Components kept apart.
-const MAX_COMPONENTS: usize = 5_000;
-/// Commitments, invoices and spellings kept apart, a kind.
+/// Spellings kept apart in a column.
 const MAX_KEPT: usize = 5_000;
 /// Rows that are remembered to find identical ones.
 const MAX_REMEMBERED: usize = 3_500_000;
@@ -137,23 +135,13 @@ pub(super) struct Ledger<'o> {
     key: String,
     currencies: Vec<String>,
     currency_lines: Vec<(u64, u64)>,
-    rules: Vec<(usize, String, Bucket)>,
-    placer: Placer,
-    components: BTreeMap<String, BillComponent>,
-    component_key: String,
-    buckets: BTreeMap<(usize, Bucket), Amounts>,
-    idle: BTreeMap<usize, Amounts>,
-    elsewhere: BTreeMap<usize, Amounts>,
-    commitments: BTreeMap<String, Commitment>,
-    invoices: BTreeMap<(String, usize), Amounts>,
-    pub(super) matching: Matching,
+    gathered: Gathered<'o>,
     checks: Checks,
     nulls: NullWords,
     /// The first line without a value, for each summed column.
     first_nulls: Vec<u64>,
     spellings: Vec<Spellings>,
     seen: HashMap<u64, u32, BuildHasherDefault<DefaultHasher>>,
-    sum_so_far: ExactDecimal,
     /// Whether the row that comes is told by its parts: then it is no component of its own.
     pub(super) is_whole_of_parts: bool,
 }
@@ -187,22 +175,12 @@ impl<'o> Ledger<'o> {
             key: String::new(),
             currencies: Vec::new(),
             currency_lines: Vec::new(),
-            rules: Vec::new(),
-            placer: Placer::default(),
-            components: BTreeMap::new(),
-            component_key: String::new(),
-            buckets: BTreeMap::new(),
-            idle: BTreeMap::new(),
-            elsewhere: BTreeMap::new(),
-            commitments: BTreeMap::new(),
-            invoices: BTreeMap::new(),
-            matching: Matching::new(&options.targets, options.tolerance_secs),
+            gathered: Gathered::new(options),
             checks,
             nulls: NullWords::default(),
             first_nulls: Vec::new(),
             spellings: Vec::new(),
             seen: HashMap::default(),
-            sum_so_far: ExactDecimal::ZERO,
             is_whole_of_parts: false,
             columns,
         };
@@ -237,12 +215,7 @@ impl<'o> Ledger<'o> {
                 *column = columns.find(name);
             }
         }
-        self.rules = self
-            .options
-            .rules
-            .iter()
-            .filter_map(|rule| Some((columns.find(&rule.column)?, rule.value.clone(), rule.bucket)))
-            .collect();
+        self.gathered.find_columns(columns);
         let mut spelled: Vec<usize> = [
             Role::Currency,
             Role::Unit,
@@ -517,148 +490,9 @@ impl<'o> Ledger<'o> {
             is_correction: class.eq_ignore_ascii_case("correction") || class.eq_ignore_ascii_case("true"),
         };
         self.checks.row(&view, findings);
-        if self.is_whole_of_parts {
-            return;
-        }
-        let (billed, effective) = (view.number(Role::Billed), view.number(Role::Effective));
-        let rule = self.rules.iter().find(|(column, value, _)| record.cell(*column) == value);
-        let words = Words {
-            charge: view.charge,
-            is_correction: view.is_correction,
-            meter: text(Role::Meter),
-            subcategory: text(Role::Subcategory),
-            service: text(Role::Service),
-            service_category: text(Role::ServiceCategory),
-            description: text(Role::Description),
-            unit: text(Role::Unit),
-        };
-        let mut placed = self.placer.place(&words);
-        // A correction or a tax stands apart whatever it is for; a rule speaks of the rest.
-        if let Some((_, _, bucket)) = rule
-            && placed.bucket.is_work()
-        {
-            placed.bucket = *bucket;
-        }
-        let is_stopped = columns.format == Format::NativeJson
-            && columns.of_role(Role::Quantity).is_some_and(|idx| bare(columns.name(idx)).contains("billed"))
-            && view.number(Role::Quantity).is_some_and(ExactDecimal::is_zero)
-            && billed.is_some_and(|billed| !billed.is_zero());
-        if is_stopped {
-            placed.bucket = Bucket::Storage;
-            let column = columns.of_role(Role::Billed).map_or("", |idx| columns.name(idx));
-            findings.add(F::BilledWhileStopped, record.line, column, text(Role::Billed));
-        }
-        let name = bucket::NAMES.into_iter().map(text).find(|name| !name.is_empty()).unwrap_or_default();
-        if placed.bucket == Bucket::Unmapped {
-            let column =
-                bucket::NAMES.into_iter().find(|role| text(*role) == name).and_then(|role| columns.of_role(role));
-            findings.add(F::NotMapped, record.line, column.map_or("", |idx| columns.name(idx)), name);
-        }
-        self.buckets.entry((currency, placed.bucket)).or_default().add(billed, effective);
-        if text(Role::CommitmentStatus).eq_ignore_ascii_case("unused") {
-            self.idle.entry(currency).or_default().add(billed, effective);
-        }
-        if columns.format.is_focus()
-            && billed.is_some_and(ExactDecimal::is_zero)
-            && effective.is_some_and(|effective| !effective.is_zero())
-            && text(Role::Commitment).is_empty()
-            && text(Role::CommitmentStatus).is_empty()
-        {
-            self.elsewhere.entry(currency).or_default().add(billed, effective);
-        }
-        let commitment = text(Role::Commitment);
-        if !commitment.is_empty() && (self.commitments.contains_key(commitment) || self.commitments.len() < MAX_KEPT) {
-            let entry = self
-                .commitments
-                .entry(commitment.to_owned())
-                .or_insert_with(|| Commitment { first_line: record.line, ..Commitment::default() });
-            let status = text(Role::CommitmentStatus);
-            match view.charge {
-                Charge::Purchase => entry.purchased.add(billed, effective),
-                _ if status.eq_ignore_ascii_case("used") => entry.used.add(billed, effective),
-                _ if status.eq_ignore_ascii_case("unused") => entry.unused.add(billed, effective),
-                _ => {}
-            }
-        }
-        if columns.of_role(Role::Invoice).is_some() {
-            let key = (text(Role::Invoice).to_owned(), currency);
-            if self.invoices.contains_key(&key) || self.invoices.len() < MAX_KEPT {
-                self.invoices.entry(key).or_default().add(billed, effective);
-            }
-        }
-        // The component: one for each thing that has its own price.
-        let unit = match text(Role::Unit) {
-            "" if columns.of_role(Role::Quantity).is_some_and(|idx| bare(columns.name(idx)) == "timebilledms") => "ms",
-            unit => unit,
-        };
-        let price = view.number(Role::ContractedUnitPrice).or_else(|| view.number(Role::UnitPrice));
-        let price = price.map(ExactDecimal::trimmed);
-        let key = &mut self.component_key;
-        key.clear();
-        for part in [
-            placed.bucket.name(),
-            name,
-            unit,
-            price.as_deref().unwrap_or(""),
-            self.currencies.get(currency).map_or("", String::as_str),
-        ] {
-            key.push_str(part);
-            key.push('\0');
-        }
-        let mut name = name;
-        if !self.components.contains_key(key) && self.components.len() >= MAX_COMPONENTS {
-            key.clear();
-            key.push_str(placed.bucket.name());
-            name = "(other)";
-        }
-        let component = self.components.entry(key.clone()).or_insert_with(|| BillComponent {
-            bucket: placed.bucket,
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            unit_price: price.clone(),
-            currency: self.currencies.get(currency).cloned().unwrap_or_default(),
-            covers_host: placed.covers_host,
-            rows: 0,
-            quantity: ExactDecimal::ZERO,
-            rows_without_quantity: 0,
-            billed: None,
-            effective: None,
-            first_line: record.line,
-            last_line: record.line,
-        });
-        component.rows += 1;
-        component.last_line = record.line;
-        match view.number(Role::Quantity) {
-            Some(quantity) => component.quantity.add(quantity),
-            None => component.rows_without_quantity += 1,
-        }
-        for (sum, amount) in [(&mut component.billed, billed), (&mut component.effective, effective)] {
-            if let Some(amount) = amount {
-                sum.get_or_insert_default().add(amount);
-            }
-        }
-        if !self.options.targets.is_empty() {
-            let row = Candidate {
-                time: self.checks.row_time,
-                resource: text(Role::Resource),
-                tags: text(Role::Tags),
-                billed,
-                effective,
-            };
-            self.matching.row(&self.options.targets, &row, |name| {
-                columns.find(name).or_else(|| columns.find(&format!("x_{name}"))).map(|idx| record.cell(idx))
-            });
-        }
-        if columns.format == Format::Plain {
-            let first = record.cells().find(|cell| !cell.trim().is_empty()).unwrap_or_default();
-            let is_total = ["total", "sum", "grandtotal", "subtotal", "gesamt", "summe", "合计", "总计"]
-                .contains(&bare(first).as_str());
-            if is_total && billed.is_some_and(|billed| *billed == self.sum_so_far) {
-                findings.add(F::TotalRow, record.line, "", &record.rest(0));
-            }
-            if let Some(billed) = billed {
-                self.sum_so_far.add(billed);
-            }
+        if !self.is_whole_of_parts {
+            let code = self.currencies.get(currency).map_or("", String::as_str);
+            self.gathered.row(&view, RowCurrency { at: currency, code }, self.checks.row_time, findings);
         }
     }
 
@@ -677,29 +511,13 @@ impl<'o> Ledger<'o> {
 
     /// Counts an amount that no row holds: the rounding between a whole and its parts.
     pub(super) fn add_rounding(&mut self, line: u64, amount: &ExactDecimal) {
-        let currency = self.currencies.len().saturating_sub(1);
-        self.buckets.entry((currency, Bucket::Adjustment)).or_default().add(Some(amount), None);
-        let component = self.components.entry("rounding".to_owned()).or_insert_with(|| BillComponent {
-            bucket: Bucket::Adjustment,
-            name: "rounding".to_owned(),
-            unit: String::new(),
-            unit_price: None,
-            currency: self.currencies.get(currency).cloned().unwrap_or_default(),
-            covers_host: false,
-            rows: 0,
-            quantity: ExactDecimal::ZERO,
-            rows_without_quantity: 0,
-            billed: None,
-            effective: None,
-            first_line: line,
-            last_line: line,
-        });
-        component.last_line = line;
-        component.billed.get_or_insert_default().add(amount);
+        let at = self.currencies.len().saturating_sub(1);
+        let code = self.currencies.get(at).map_or("", String::as_str);
+        self.gathered.add_rounding(line, RowCurrency { at, code }, amount);
     }
 
     /// Closes the table: what only the whole of it shows, then its totals.
-    pub(super) fn done(mut self, findings: &mut Findings) -> Closed {
+    pub(super) fn done(mut self, findings: &mut Findings) -> (Table, Gathering) {
         if self.nulls.count > 0 {
             let nulls = std::mem::take(&mut self.nulls);
             let column = self.columns.name(nulls.column);
@@ -707,21 +525,26 @@ impl<'o> Ledger<'o> {
         }
         self.checks.done(&self.columns, findings);
         self.currency_findings(findings);
-        for (id, commitment) in &self.commitments {
-            let mut spread = commitment.used.effective.clone();
-            spread.add(&commitment.unused.effective);
-            let (rows, spread_rows) = (commitment.purchased.rows, commitment.used.rows + commitment.unused.rows);
-            if rows > 0 && spread_rows > 0 && commitment.purchased.billed != spread {
-                let values =
-                    vec![("purchased", commitment.purchased.billed.to_string()), ("spread", spread.to_string())];
-                let column = self.columns.of_role(Role::Commitment).map_or("", |idx| self.columns.name(idx));
-                findings.add_with(F::CommitmentUnequal, commitment.first_line, column, id, || values);
-            }
-        }
-        let names: Vec<String> = self.columns.sums.iter().map(|idx| self.columns.name(*idx).to_owned()).collect();
         let known = self.currencies.iter().filter(|code| !code.is_empty()).count();
         let is_mixed = known > 1;
-        let close = |parts: &Parts| group(parts, &self.currencies, names.len(), is_mixed);
+        // A column without any value is no total, unless it is one that a bill of this format is read by, or was asked for.
+        let has_values =
+            |at: &usize| self.all.0.iter().any(|part| part.sums.get(*at).is_some_and(|running| running.values > 0));
+        let is_wanted = |idx: usize| {
+            let is_role = Role::ALL.iter().any(|(role, _)| role.is_cost() && self.columns.of_role(*role) == Some(idx));
+            is_role || self.options.sum.iter().any(|name| self.columns.find(name) == Some(idx))
+        };
+        let sums = &self.columns.sums;
+        let (kept, dropped): (Vec<usize>, Vec<usize>) =
+            (0..sums.len()).partition(|at| has_values(at) || sums.get(*at).is_some_and(|idx| is_wanted(*idx)));
+        let name = |at: &usize| sums.get(*at).map_or("", |idx| self.columns.name(*idx)).to_owned();
+        let names: Vec<String> = kept.iter().map(name).collect();
+        let empty_columns: Vec<String> = dropped.iter().map(name).collect();
+        let amount = self
+            .columns
+            .of_role(Role::Billed)
+            .and_then(|billed| kept.iter().position(|at| sums.get(*at) == Some(&billed)));
+        let close = |parts: &Parts| group(parts, &self.currencies, &kept, is_mixed);
         let all = close(&self.all);
         let by = self
             .groupings
@@ -731,58 +554,27 @@ impl<'o> Ledger<'o> {
                 (grouping.names.join("+"), groups)
             })
             .collect();
-        for (idx, name) in names.iter().enumerate() {
-            let without: u64 = all
-                .by_currency
-                .iter()
-                .filter_map(|(_, totals)| totals.columns.get(idx))
-                .map(ColumnTotal::without)
-                .sum();
-            let unreadable: u64 = all
-                .by_currency
-                .iter()
-                .filter_map(|(_, totals)| totals.columns.get(idx))
-                .map(|total| total.unreadable)
-                .sum();
-            if without > unreadable && without < self.rows {
-                let line = self.first_nulls.get(idx).copied().unwrap_or(1);
-                findings.counted(F::NoAmount, (line, without - unreadable), name, "", vec![("column", name.clone())]);
+        for ((n, at), name) in kept.iter().enumerate().zip(&names) {
+            let nulls: u64 =
+                all.by_currency.iter().filter_map(|(_, totals)| totals.columns.get(n)).map(|total| total.nulls).sum();
+            if nulls > 0 {
+                let line = self.first_nulls.get(*at).copied().unwrap_or(1);
+                findings.counted(F::NoAmount, (line, nulls), name, "", vec![("column", name.clone())]);
             }
         }
-        let code = |currency: usize| self.currencies.get(currency).cloned().unwrap_or_default();
-        let amounts = |map: &BTreeMap<usize, Amounts>| {
-            map.iter().map(|(currency, amounts)| (code(*currency), amounts.clone())).collect()
+        let table = Table {
+            name: self.name,
+            currency_column: self.columns.of_role(Role::Currency).map(|idx| self.columns.name(idx).to_owned()),
+            currencies: self.currencies.clone(),
+            rows: self.rows,
+            columns: names,
+            amount,
+            empty_columns,
+            all,
+            by,
         };
-        Closed {
-            idle: amounts(&self.idle),
-            elsewhere: amounts(&self.elsewhere),
-            buckets: self
-                .buckets
-                .iter()
-                .map(|((currency, bucket), amounts)| BucketTotal {
-                    bucket: *bucket,
-                    currency: code(*currency),
-                    amounts: amounts.clone(),
-                })
-                .collect(),
-            invoices: self
-                .invoices
-                .iter()
-                .map(|((id, currency), amounts)| (id.clone(), code(*currency), amounts.clone()))
-                .collect(),
-            table: Table {
-                name: self.name,
-                currency_column: self.columns.of_role(Role::Currency).map(|idx| self.columns.name(idx).to_owned()),
-                currencies: self.currencies.clone(),
-                rows: self.rows,
-                columns: names,
-                all,
-                by,
-            },
-            components: self.components.into_values().collect(),
-            commitments: self.commitments,
-            matching: self.matching,
-        }
+        let column = self.columns.of_role(Role::Commitment).map_or("", |idx| self.columns.name(idx));
+        (table, self.gathered.done(&self.currencies, column, findings))
     }
 
     fn currency_findings(&self, findings: &mut Findings) {
@@ -792,7 +584,8 @@ impl<'o> Ledger<'o> {
             if code.is_empty() && self.name.ends_with(DETAIL) {
                 // Told of the rows that these are parts of.
             } else if code.is_empty() {
-                findings.counted(F::CurrencyMissing, (*line, *rows), column, "", Vec::new());
+                let as_currency = if known.len() == 1 { known.join("") } else { "–".to_owned() };
+                findings.counted(F::CurrencyMissing, (*line, *rows), column, "", vec![("currency", as_currency)]);
             } else if iso_currency::Currency::from_code(code).is_none() {
                 findings.counted(F::CurrencyUnknown, (*line, *rows), column, code, Vec::new());
             }
@@ -815,13 +608,13 @@ fn said(options: &Options, is_json: bool, names: &[String]) -> (Vec<(Role, Strin
 }
 
 /// A group with its sums closed. Currencies are apart where there are several; rows that name none go with a single one.
-fn group(parts: &Parts, currencies: &[String], n_columns: usize, is_mixed: bool) -> Group {
+fn group(parts: &Parts, currencies: &[String], kept: &[usize], is_mixed: bool) -> Group {
     let totals = |parts: &mut dyn Iterator<Item = &Part>| {
-        let mut totals = Totals { rows: 0, columns: vec![ColumnTotal::default(); n_columns] };
+        let mut totals = Totals { rows: 0, columns: vec![ColumnTotal::default(); kept.len()] };
         for part in parts {
             totals.rows += part.rows;
-            for (idx, total) in totals.columns.iter_mut().enumerate() {
-                let running = part.sums.get(idx).cloned().unwrap_or_default();
+            for (at, total) in kept.iter().zip(&mut totals.columns) {
+                let running = part.sums.get(*at).cloned().unwrap_or_default();
                 total.sum.add(&running.sum);
                 total.unreadable += running.unreadable;
                 total.nulls += part.rows - running.values - running.unreadable;
@@ -834,16 +627,4 @@ fn group(parts: &Parts, currencies: &[String], n_columns: usize, is_mixed: bool)
     let total = (!is_mixed || parts.0.len() < 2).then(|| totals(&mut parts.0.iter()));
     let by_currency = parts.0.iter().map(|part| (code(part), totals(&mut std::iter::once(part)))).collect();
     Group { rows: parts.0.iter().map(|part| part.rows).sum(), total, by_currency }
-}
-
-/// A closed table with what was gathered beside its totals.
-pub(super) struct Closed {
-    pub(super) table: Table,
-    pub(super) components: Vec<BillComponent>,
-    pub(super) buckets: Vec<BucketTotal>,
-    pub(super) idle: Vec<(String, Amounts)>,
-    pub(super) elsewhere: Vec<(String, Amounts)>,
-    pub(super) commitments: BTreeMap<String, Commitment>,
-    pub(super) invoices: Vec<(String, String, Amounts)>,
-    pub(super) matching: Matching,
 }

@@ -9,7 +9,7 @@
 //! rows     CSV rows;  json  JSON records
 //! format   which format, what each column means
 //! cell     what the text of a cell means as a number;  moment  as a time;  decimal  exact decimals
-//! ledger   the running totals of a table;  checks  what rows say against each other
+//! ledger   the running totals of a table;  checks  what rows say against each other;  gather  what rows amount to
 //! bucket   what a row pays for;  matching  which run it belongs to;  reconcile  plan against bill
 //! ```
 
@@ -22,6 +22,7 @@ mod checks;
 mod decimal;
 mod finding;
 mod format;
+mod gather;
 mod json;
 mod ledger;
 mod matching;
@@ -42,7 +43,11 @@ pub use reconcile::{Basis, Compared, PlannedAmount, Reconciled, reconcile, recon
 pub use refusal::{Binary, JsonFault, Refusal};
 
 use finding::Findings;
-use ledger::{Closed, Ledger};
+use gather::Gathering;
+use ledger::Ledger;
+
+/// A table with what was gathered beside its totals.
+type Closed = (Table, Gathering);
 use rows::{Record, Rows};
 
 /// How a bill is to be read.
@@ -130,6 +135,10 @@ pub struct Table {
     pub currencies: Vec<String>,
     /// The columns that were added up.
     pub columns: Vec<String>,
+    /// Which of them holds the amounts that are billed.
+    pub amount: Option<usize>,
+    /// Columns of amounts without a value in any row.
+    pub empty_columns: Vec<String>,
     /// All rows.
     pub all: Group,
     /// Each grouping by its label ("ChargeCategory+PricingCategory"), its groups by their key ("Usage|Standard").
@@ -219,8 +228,8 @@ pub struct BillComponent {
     pub covers_host: bool,
     /// How many rows.
     pub rows: u64,
-    /// Their quantity, as far as they have one.
-    pub quantity: ExactDecimal,
+    /// Their quantity, as far as they have one; `None` where no row says it.
+    pub quantity: Option<ExactDecimal>,
     /// Rows without a quantity.
     pub rows_without_quantity: u64,
     /// What is invoiced; `None` where no row says it.
@@ -231,6 +240,27 @@ pub struct BillComponent {
     pub first_line: u64,
     /// The last one.
     pub last_line: u64,
+}
+
+impl BillComponent {
+    /// One without rows.
+    fn new(bucket: Bucket, name: &str, currency: &str, line: u64) -> Self {
+        Self {
+            bucket,
+            name: name.to_owned(),
+            unit: String::new(),
+            unit_price: None,
+            currency: currency.to_owned(),
+            covers_host: false,
+            rows: 0,
+            quantity: None,
+            rows_without_quantity: 0,
+            billed: None,
+            effective: None,
+            first_line: line,
+            last_line: line,
+        }
+    }
 }
 
 /// What was bought ahead, and how it was used.
@@ -281,24 +311,24 @@ fn bill(format: Format, closed: Vec<Closed>, findings: Findings) -> Bill {
         invoices: Vec::new(),
         matching: Matching::default(),
     };
-    for (n, table) in closed.into_iter().enumerate() {
-        bill.tables.push(table.table);
-        bill.components.extend(table.components);
-        for total in table.buckets {
+    for (n, (table, gathered)) in closed.into_iter().enumerate() {
+        bill.tables.push(table);
+        bill.components.extend(gathered.components);
+        for total in gathered.buckets {
             match bill.buckets.iter_mut().find(|other| other.bucket == total.bucket && other.currency == total.currency)
             {
                 Some(other) => other.amounts.merge(&total.amounts),
                 None => bill.buckets.push(total),
             }
         }
-        bill.idle.extend(table.idle);
-        bill.elsewhere.extend(table.elsewhere);
-        bill.commitments.extend(table.commitments);
-        bill.invoices.extend(table.invoices);
+        bill.idle.extend(gathered.idle);
+        bill.elsewhere.extend(gathered.elsewhere);
+        bill.commitments.extend(gathered.commitments);
+        bill.invoices.extend(gathered.invoices);
         if n == 0 {
-            bill.matching = table.matching;
+            bill.matching = gathered.matching;
         } else {
-            bill.matching.merge(&table.matching);
+            bill.matching.merge(&gathered.matching);
         }
     }
     bill.components.sort_by(|a, b| (a.bucket, &a.name, a.first_line).cmp(&(b.bucket, &b.name, b.first_line)));

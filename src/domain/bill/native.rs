@@ -2,15 +2,15 @@
 
 use std::io::BufRead;
 
-use super::Options;
 use super::cell::DecimalMark;
 use super::decimal::ExactDecimal;
 use super::finding::{FindingKind as F, Findings};
 use super::format::{Format, bare};
 use super::json::{self, Met, Node, Object};
-use super::ledger::{Closed, Ledger};
+use super::ledger::Ledger;
 use super::refusal::{JsonFault, Refusal};
 use super::rows::Record;
+use super::{Closed, Options};
 
 /// What the name of a table of parts ends with.
 pub(super) const DETAIL: &str = " item";
