@@ -466,6 +466,10 @@ fn a_plain_table_needs_no_more_than_a_mapping() {
         let options = Options { mark, ..Options::default() };
         assert_eq!(sum(&bill::read(text.as_bytes(), &options).unwrap(), "Amount").sum.to_string(), want);
     }
+    // Semicolons speak for the comma, where there is one.
+    for (text, want) in [("Item;Amount\nx;1,234\n", "1.234"), ("Item;Amount\nx;1.234\n", "1.234")] {
+        assert_eq!(sum(&read(text.as_bytes()).unwrap(), "Amount").sum.to_string(), want, "{text}");
+    }
     // Both marks in one file: what could be either is in no total.
     let bill = read(b"Amount\n0.5\n\"0,25\"\n\"1,234\"\n").unwrap();
     assert_eq!((sum(&bill, "Amount").sum.to_string().as_str(), sum(&bill, "Amount").unreadable), ("0.75", 1));

@@ -518,6 +518,10 @@ impl<'o> Ledger<'o> {
 
     /// Closes the table: what only the whole of it shows, then its totals.
     pub(super) fn done(mut self, findings: &mut Findings) -> (Table, Gathering) {
+        // What was only needed for the rows makes room for the closed totals.
+        self.seen = HashMap::default();
+        self.spellings = Vec::new();
+        let groupings = std::mem::take(&mut self.groupings);
         if self.nulls.count > 0 {
             let nulls = std::mem::take(&mut self.nulls);
             let column = self.columns.name(nulls.column);
@@ -546,11 +550,10 @@ impl<'o> Ledger<'o> {
             .and_then(|billed| kept.iter().position(|at| sums.get(*at) == Some(&billed)));
         let close = |parts: &Parts| group(parts, &self.currencies, &kept, is_mixed);
         let all = close(&self.all);
-        let by = self
-            .groupings
-            .iter()
+        let by = groupings
+            .into_iter()
             .map(|grouping| {
-                let groups = grouping.groups.iter().map(|(key, parts)| (key.clone(), close(parts))).collect();
+                let groups = grouping.groups.into_iter().map(|(key, parts)| (key, close(&parts))).collect();
                 (grouping.names.join("+"), groups)
             })
             .collect();

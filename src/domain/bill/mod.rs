@@ -421,9 +421,10 @@ fn head_rows(head: &[u8], delimiter: u8, has_mark: bool) -> Result<Vec<Vec<Strin
 
 /// The decimal mark that the numbers of the first rows speak for.
 fn mark_of(head: &[Vec<String>], ledger: &Ledger<'_>, delimiter: u8) -> DecimalMark {
-    let (mut points, mut commas) = (0_u32, 0_u32);
+    let (mut points, mut commas, mut has_commas) = (0_u32, 0_u32, false);
     for row in head.iter().skip(1) {
         for text in ledger.number_columns().iter().filter_map(|idx| row.get(*idx)) {
+            has_commas |= text.contains(',');
             match cell::speaks_for(text) {
                 Some(DecimalMark::Comma) => commas += 1,
                 Some(_) => points += 1,
@@ -432,7 +433,8 @@ fn mark_of(head: &[Vec<String>], ledger: &Ledger<'_>, delimiter: u8) -> DecimalM
         }
     }
     match (points, commas) {
-        (0, 0) if delimiter == b';' => DecimalMark::Comma,
+        // Cells are parted by semicolons where the comma is taken.
+        (0, 0) if delimiter == b';' && has_commas => DecimalMark::Comma,
         (_, 0) => DecimalMark::Point,
         (0, _) => DecimalMark::Comma,
         _ => DecimalMark::Both,
