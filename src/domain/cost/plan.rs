@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_mix_of_blocks_may_be_cheaper_than_any_one() {
-        let block = |price, hours| BlockPrice { price: whole(price), secs: whole(hours * 3600) };
+        let block = |price: i64, hours: i64| BlockPrice { price: whole(price), secs: whole(hours * 3600) };
         let blocks = [block(2, 1), block(42, 24), block(260, 168), block(980, 720)];
         let need = Need { secs: whole(17 * 86_400), each_day: None };
         assert_eq!(show(&best_mix(&blocks, &need).unwrap()), "646");
