@@ -77,6 +77,13 @@ pub enum Command {
         /// Exit status, when known.
         exit: Option<i32>,
     },
+    /// Read the log of a candidate's serving engine.
+    ReadLog {
+        /// The candidate.
+        candidate: CandidateId,
+        /// The log.
+        source: OutputSource,
+    },
     /// Read aliases from the SSH configuration.
     ListSshAliases,
     /// Run the load test as it is set up in the plan. The key is asked for when the setup says so.
@@ -238,6 +245,8 @@ pub enum Layer {
     AddHost,
     /// Paste an output for the selected host.
     PasteOutput,
+    /// Read a log of the serving engine.
+    ImportLog,
     /// Every job.
     Jobs,
     /// Keys of this screen.

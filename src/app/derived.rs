@@ -15,13 +15,14 @@ use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{CandidateCost, cost_per_accepted};
 use crate::domain::compare::promises::{self, Agreement, PromiseRow};
 use crate::domain::evidence::{Kind, Sealed};
-use crate::domain::facts::{Finding, keys};
+use crate::domain::facts::{Device, Finding, Value, keys};
 use crate::domain::figure::{Answer, Gap, GapKind};
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
-use crate::domain::memory::{self, MemoryCurve, MemoryEstimate};
+use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog};
+use crate::domain::memory::{EngineRun, MemoryCurve, MemoryEstimate};
 use crate::domain::questions::{Question, questions};
-use crate::domain::seen::{self, Grouped, HostSeen, Kept, Reading, Run, Seen};
+use crate::domain::seen::{self, Grouped, HostSeen, Kept, Known, Reading, Run, Seen};
 use crate::domain::topology::Topology;
 use crate::project::plan::Plan;
 
@@ -82,10 +83,12 @@ pub struct CandidateView {
     /// Promised against found, mismatches first. Practice and replayed answers stand in where no real one exists, and
     /// are labelled by their kind.
     pub promises: Vec<PromiseRow>,
-    /// Memory at the brief's context and peak.
+    /// Memory at the brief's context and peak, or of the training run or pipeline as set up.
     pub memory: Answer<MemoryEstimate>,
-    /// Memory over concurrency.
-    pub memory_curve: Answer<MemoryCurve>,
+    /// Memory over each axis that the work has.
+    pub memory_curves: Vec<Answer<MemoryCurve>>,
+    /// Logs of its serving engine that tell of memory, newest first.
+    pub logs: Vec<MeasuredLog>,
     /// Month and cost of accepted work.
     pub cost: CandidateCost,
     /// Verdicts, in the order of the plan's criteria.
@@ -213,6 +216,7 @@ impl Derived {
         let step = step.unwrap_or_else(|| RailStep::empty(screen));
         let is_running = jobs.iter().any(|job| match job.what {
             JobWhat::Probe(_) | JobWhat::Read(_) => screen == Screen::Hosts,
+            JobWhat::ReadLog(_) => screen == Screen::Memory,
             JobWhat::Load(_) => screen == Screen::Load,
             JobWhat::Files | JobWhat::Dialog => false,
         });
@@ -240,12 +244,22 @@ fn candidate_view(
     let brief = &plan.brief;
     let real_promises = promises::rows(candidate, &seen.hosts, Reading::RealOnly);
     let case = Case { brief, digest, candidate, seen, promises: &real_promises, today };
+    let found = found_memory(seen);
+    let logs = logs_of(seen);
+    let mut held = offer::Case { brief, plan: &plan.memory, candidate, found: found.as_ref(), calibration: None };
+    // A log of another candidate's card teaches nothing about this one.
+    let calibrated_by = plan.memory.calibrated_by.as_ref();
+    if let Some(log) = calibrated_by.and_then(|id| logs.iter().find(|log| log.evidence == *id)) {
+        held.calibration = offer::calibration(&held, &log.run).map(|calibration| (calibration, &log.evidence));
+    }
+    let held = held;
     let judged: Vec<Judged> = plan.criteria.iter().map(|criterion| judge::judge(criterion, &case)).collect();
     CandidateView {
         id: candidate.id.clone(),
         promises: promises::rows(candidate, &seen.hosts, Reading::Best),
-        memory: memory_at_peak(brief, candidate),
-        memory_curve: memory::curve(brief, candidate),
+        memory: offer::estimate(&held),
+        memory_curves: Axis::of(plan.memory.work).iter().map(|axis| offer::curve(&held, *axis)).collect(),
+        logs,
         cost: cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration),
         overall: judge::overall(&judged),
         judged,
@@ -254,10 +268,30 @@ fn candidate_view(
     }
 }
 
-/// Memory when every request at the peak holds the full context; one request where the peak cannot be told.
-fn memory_at_peak(brief: &Brief, candidate: &Candidate) -> Answer<MemoryEstimate> {
-    let context = brief.context_tokens.ok_or_else(|| Gap::new(GapKind::BriefField).with("field", "context_tokens"))?;
-    memory::estimate(brief, candidate, memory::in_flight_at_peak(brief).unwrap_or(1), context)
+/// Memory of the smallest GPU that a probe of the candidate's hosts found.
+fn found_memory(seen: &Seen) -> Option<FoundMemory> {
+    let is_gpu = |device: &Device| device.0.starts_with("gpu:");
+    let mib = |known: &Known<'_>| known.fact.value.as_ref().ok().and_then(Value::as_f64).map(|mib| mib * 1_048_576.0);
+    let found = seen.hosts.iter().flat_map(|host| {
+        let latest = host.latest(Reading::Best);
+        let reserved = seen::facts(&latest, &keys::MEMORY_RESERVED, is_gpu);
+        let total = seen::facts(&latest, &keys::MEMORY_TOTAL, is_gpu);
+        total
+            .into_iter()
+            .filter_map(|known| {
+                let own = reserved.iter().find(|other| other.fact.device == known.fact.device);
+                Some((mib(&known)?, own.and_then(mib), known.kept.id.clone()))
+            })
+            .collect::<Vec<_>>()
+    });
+    let (total, reserved, evidence) = found.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (total > 0.0).then(|| FoundMemory::new(total, reserved, evidence))
+}
+
+/// The last start in each log of the candidate's engine.
+fn logs_of(seen: &Seen) -> Vec<MeasuredLog> {
+    let run = |kept: &Kept| EngineRun::from_facts(&kept.record.facts).map(|run| (run, kept.id.clone()));
+    seen.logs.iter().filter_map(run).map(|(run, evidence)| MeasuredLog { run, evidence }).collect()
 }
 
 fn host_view(host: &HostSeen, candidates: &[CandidateView]) -> HostView {

@@ -7,6 +7,7 @@ use crate::domain::host::{Host, KeyPin, Reach};
 use crate::domain::ids::{CandidateId, HostId};
 use crate::domain::load::{LoadPlan, Prompts, StagePlan, Until};
 use crate::domain::secret::Secret;
+use crate::domain::seen::ENGINE_LOG;
 use crate::engine::clock::Now;
 use crate::engine::event::Outcome;
 use crate::engine::job::{JobSpec, LoadRoute, LoadSpec, Stamp};
@@ -31,6 +32,17 @@ impl App {
                 let Some(project) = &self.state.project else { return };
                 let Some(stamp) = project.plan.host(&host).map(|host| stamp_of_host(project, host)) else { return };
                 self.start(JobWhat::Read(host), JobSpec::ReadOutput { probe, source, exit, stamp });
+            }
+            Command::ReadLog { candidate, source } => {
+                let Some(project) = &self.state.project else { return };
+                let stamp = Stamp {
+                    candidate: Some(candidate.clone()),
+                    host: None,
+                    kind: Kind::Real,
+                    brief_digest: brief_digest(&project.plan.brief),
+                };
+                let spec = JobSpec::ReadOutput { probe: ENGINE_LOG, source, exit: None, stamp };
+                self.start(JobWhat::ReadLog(candidate), spec);
             }
             Command::ListSshAliases => {
                 self.start_quiet(JobSpec::ListSshAliases);

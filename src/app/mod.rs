@@ -245,6 +245,7 @@ impl App {
             | Command::WriteText { .. } => self.file_command(command, now),
             Command::Probe { .. }
             | Command::ReadOutput { .. }
+            | Command::ReadLog { .. }
             | Command::ListSshAliases
             | Command::StartLoad(_)
             | Command::TryPractice
@@ -370,7 +371,7 @@ impl App {
         let quiet = self.quiet.remove(&id);
         if let Some(idx) = self.state.jobs.iter().position(|job| job.id == id) {
             let job = self.state.jobs.remove(idx);
-            if matches!(job.what, JobWhat::Probe(_) | JobWhat::Load(_) | JobWhat::Read(_)) {
+            if matches!(job.what, JobWhat::Probe(_) | JobWhat::Load(_) | JobWhat::Read(_) | JobWhat::ReadLog(_)) {
                 self.state.last_ended = Some(Ended {
                     what: job.what,
                     outcome: outcome.clone(),

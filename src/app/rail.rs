@@ -4,7 +4,6 @@
 use crate::domain::acceptance::judge::Standing;
 use crate::domain::candidate::Candidate;
 use crate::domain::format;
-use crate::domain::memory::Fit;
 use crate::domain::text::{Text, fill};
 use crate::project::plan::Plan;
 
@@ -103,7 +102,7 @@ fn memory(plan: &Plan, derived: &Derived) -> RailStep {
     if derived.candidates.is_empty() {
         return step(screen, RailState::Empty, "rail_needs_candidate", []);
     }
-    let fits = |view: &&CandidateView| view.memory.as_ref().is_ok_and(|figure| figure.value.fit == Fit::Fits);
+    let fits = |view: &&CandidateView| view.memory.as_ref().is_ok_and(|figure| figure.value.fits());
     if let Some(view) = derived.candidates.iter().find(|view| view.memory.is_ok() && !fits(view)) {
         return step(screen, RailState::Incomplete, "rail_memory_short", [("name", name_of(plan, view).to_owned())]);
     }

@@ -44,7 +44,7 @@ pub fn report<'a>(reported: Reported<'a>, derived: &'a Derived) -> Report<'a> {
             candidate,
             promises: &view.promises,
             memory: &view.memory,
-            memory_curve: &view.memory_curve,
+            memory_curves: &view.memory_curves,
             cost: &view.cost,
             judged: &view.judged,
             runs: &view.runs,

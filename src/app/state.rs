@@ -273,6 +273,8 @@ pub enum JobWhat {
     Load(Option<CandidateId>),
     /// Reading an output.
     Read(HostId),
+    /// Reading the log of a candidate's serving engine.
+    ReadLog(CandidateId),
     /// Opening, saving, keeping, writing.
     Files,
     /// A file dialog.

@@ -254,5 +254,5 @@ pub(crate) fn host(records: Vec<Kept>) -> HostSeen {
 
 /// A candidate seen through these runs, newest first.
 pub(crate) fn seen(hosts: Vec<HostSeen>, runs: Vec<Run>, manual: Vec<Kept>) -> Seen {
-    Seen { hosts, runs: runs.into_iter().map(Arc::new).collect(), manual }
+    Seen { hosts, runs: runs.into_iter().map(Arc::new).collect(), manual, logs: Vec::new() }
 }

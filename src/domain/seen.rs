@@ -31,6 +31,8 @@ pub struct Seen {
     pub runs: Vec<Arc<Run>>,
     /// What people attested, newest first.
     pub manual: Vec<Kept>,
+    /// Logs of its serving engine, newest first.
+    pub logs: Vec<Kept>,
 }
 
 /// What was seen on one host.
@@ -128,6 +130,8 @@ impl HostSeen {
     }
 }
 
+/// Id of the probe that reads the log of a serving engine.
+pub const ENGINE_LOG: &str = "engine_log";
 /// Id in a record of an attempt to connect that failed; no probe has it.
 pub const CONNECTION: &str = "connection";
 
@@ -348,6 +352,11 @@ pub fn group(
     };
     for sealed in evidence.values().filter(|sealed| !corrected.contains(&sealed.id)) {
         let kept = || Kept { id: sealed.id.clone(), record: Arc::clone(&sealed.record) };
+        if probe_id(&sealed.record) == Some(ENGINE_LOG)
+            && let Some(seen) = about(&sealed.record).and_then(|id| grouped.candidates.get_mut(&id))
+        {
+            seen.logs.push(kept());
+        }
         match (&sealed.record.source, &sealed.record.host) {
             (Source::Probe { .. } | Source::Pasted { .. }, Some(host)) => answers.entry(host).or_default().push(kept()),
             (Source::Manual { .. }, _) => {
@@ -372,6 +381,7 @@ pub fn group(
     }
     for seen in grouped.candidates.values_mut() {
         newest_first(&mut seen.manual);
+        newest_first(&mut seen.logs);
     }
     grouped
 }

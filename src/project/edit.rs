@@ -6,6 +6,7 @@ use crate::domain::candidate::Candidate;
 use crate::domain::decision::Decision;
 use crate::domain::host::Host;
 use crate::domain::ids::{CandidateId, CriterionId, HostId};
+use crate::domain::memory::MemoryPlan;
 
 use super::plan::{LoadSetup, Note, Plan};
 
@@ -36,6 +37,8 @@ pub enum Edit {
     Waive(CriterionId, Box<Waiver>),
     /// The load run as set up.
     PutLoad(Box<LoadSetup>),
+    /// How the model is going to be run.
+    PutMemory(Box<MemoryPlan>),
     /// The decision.
     PutDecision(Box<Decision>),
     /// A note at the end.
@@ -83,6 +86,8 @@ pub enum EditStep {
     Waive,
     /// Load set up.
     Load,
+    /// Memory set up.
+    Memory,
     /// Decision changed.
     Decision,
     /// Note added.
@@ -111,6 +116,7 @@ impl Edit {
             Self::PutCriteria(_) => (EditStep::Criteria, String::new()),
             Self::Waive(id, _) => (EditStep::Waive, id.to_string()),
             Self::PutLoad(_) => (EditStep::Load, String::new()),
+            Self::PutMemory(_) => (EditStep::Memory, String::new()),
             Self::PutDecision(_) => (EditStep::Decision, String::new()),
             Self::AddNote(_) => (EditStep::Note, String::new()),
         };
@@ -139,6 +145,7 @@ impl Edit {
                 }
             }
             Self::PutLoad(load) => plan.load = Some(*load),
+            Self::PutMemory(memory) => plan.memory = *memory,
             Self::PutDecision(decision) => plan.decision = *decision,
             Self::AddNote(note) => plan.notes.push(note),
         }

@@ -9,6 +9,7 @@ use crate::domain::decision::Decision;
 use crate::domain::digest::sha256_hex;
 use crate::domain::host::{Host, Reach};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
+use crate::domain::memory::plan::{MemoryPlan, is_default};
 use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
 
 /// Version of `project.ron` that this program writes.
@@ -32,6 +33,9 @@ pub struct Plan {
     pub criteria: Vec<Criterion>,
     /// The load run as it was last set up, by candidate or for all.
     pub load: Option<LoadSetup>,
+    /// How the model is going to be run, for the memory it takes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memory: MemoryPlan,
     /// What was decided.
     pub decision: Decision,
     /// Notes, free or on a record.

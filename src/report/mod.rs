@@ -86,8 +86,8 @@ pub struct Compared<'a> {
     pub promises: &'a [PromiseRow],
     /// Memory of one GPU at the brief's peak.
     pub memory: &'a Answer<MemoryEstimate>,
-    /// Memory of one GPU over concurrency.
-    pub memory_curve: &'a Answer<MemoryCurve>,
+    /// Memory of one GPU over each axis that the work has.
+    pub memory_curves: &'a [Answer<MemoryCurve>],
     /// What accepted work costs on it.
     pub cost: &'a CandidateCost,
     /// Every criterion of the plan judged for it, in the plan's order.

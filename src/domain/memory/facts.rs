@@ -23,120 +23,175 @@ pub struct ModelFacts {
     /// The name that selects the row. Nothing else depends on it.
     pub model: String,
     /// Decoder layers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u32>,
     /// Hidden size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<u32>,
     /// Query heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heads: Option<u32>,
     /// KV heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_heads: Option<u32>,
     /// Size of one head, as stated; not hidden / heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub head_dim: Option<u32>,
     /// Intermediate size of the dense feed-forward layers (of the experts where `moe_intermediate` is not stated).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub intermediate: Option<u32>,
     /// Vocabulary entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vocab: Option<u32>,
     /// Whether the output projection is the embedding.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tie_embeddings: Option<bool>,
     /// Routed experts of a layer; `None` or zero in a dense model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub moe_experts: Option<u32>,
     /// Routed experts a token visits.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub experts_per_tok: Option<u32>,
     /// Intermediate size of one routed expert.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub moe_intermediate: Option<u32>,
     /// Shared experts as stated: a count, or (families that state a size) the shared expert's intermediate size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_experts: Option<u32>,
     /// First layers with a dense feed-forward part.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_dense_layers: Option<u32>,
     /// Rank of the compressed query of latent attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub q_lora_rank: Option<u32>,
     /// Rank of the compressed cache of latent attention; its presence means latent attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_lora_rank: Option<u32>,
     /// Head size of latent attention without position.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qk_nope_head_dim: Option<u32>,
     /// Head size of latent attention with position.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qk_rope_head_dim: Option<u32>,
     /// Size of a value head of latent attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub v_head_dim: Option<u32>,
     /// Tokens a sliding-window layer sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sliding_window: Option<u32>,
     /// Layers with full attention, in a mix with sliding or linear ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_attn_layers: Option<u32>,
     /// Layers with linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_attn_layers: Option<u32>,
     /// Key heads of linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_k_heads: Option<u32>,
     /// Size of a key head of linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_k_head_dim: Option<u32>,
     /// Value heads of linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_v_heads: Option<u32>,
     /// Size of a value head of linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_v_head_dim: Option<u32>,
     /// Width of the convolution of linear attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_conv: Option<u32>,
     /// Whether the query projection carries an output gate of its own size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub attn_output_gate: Option<bool>,
     /// Whether query, key and value projections have biases.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qkv_bias: Option<bool>,
     /// Whether queries and keys are normalised per head.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qk_norm: Option<bool>,
     /// KV heads of the full-attention layers where they differ from the sliding ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_shared_global_heads: Option<u32>,
     /// Head size of the full-attention layers where it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub global_head_dim: Option<u32>,
     /// Whether the full-attention layers use the key as value.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub k_eq_v: Option<bool>,
     /// Whether there is an image part.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
     /// Number format of the unquantised weights, as stated (`bfloat16`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub torch_dtype: Option<String>,
     /// Method of the checkpoint's quantisation, as stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quant_method: Option<String>,
     /// Bits of a quantised weight.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quant_bits: Option<u32>,
     /// Group or block of one scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quant_group: Option<QuantGroup>,
     /// How many names the checkpoint's list of unquantised layers holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quant_ignore: Option<u32>,
     /// Longest context the model was made for, tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_position: Option<u32>,
     /// Parameters of the language model, counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub params_text_computed: Option<u64>,
     /// Where the row comes from.
     pub origin: String,
 
     /// Intermediate size of the shared expert (all shared experts together), where it is not their count × the routed
     /// experts' size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_intermediate: Option<u32>,
     /// Layers with experts, where not every layer after the first dense ones has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub moe_layers: Option<u32>,
     /// Hidden size that the experts see, where they work on a compressed one.
     pub moe_hidden: Option<u32>,
     /// Parameters of the image part, its projector included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vision_params: Option<u64>,
     /// Patches of the largest image that is taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vision_patches: Option<u32>,
     /// Parameters of other parts that are loaded: sound, per-layer embeddings. Kept 16-bit, on every GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub other_params: Option<u64>,
     /// Last layers that reuse the cache of earlier ones and keep none of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_shared_layers: Option<u32>,
     /// Layers with a state-space mixer (Mamba 2).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mamba_layers: Option<u32>,
     /// Heads of the state-space mixer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mamba_heads: Option<u32>,
     /// Size of a head of the state-space mixer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mamba_head_dim: Option<u32>,
     /// State size of the state-space mixer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mamba_state: Option<u32>,
     /// Groups of the state-space mixer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mamba_groups: Option<u32>,
     /// Heads of the sparse-attention indexer; its presence means that there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub index_heads: Option<u32>,
     /// Head size of the sparse-attention indexer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub index_head_dim: Option<u32>,
     /// Whether it answers with an embedding or a score: no output projection, no sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pooling: Option<bool>,
     /// Matrices of a feed-forward layer: 3 gated (the rule when not stated), 2 plain.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mlp_matrices: Option<u32>,
 }
 

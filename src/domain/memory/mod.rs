@@ -12,19 +12,20 @@
 //! - [`asked`]: a brief and an offer as a setup.
 //! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
-//! - [`estimate`]: the first estimate, for a brief and a candidate.
+//! - [`plan`]: how the model is going to be run, as people set it up.
+//! - [`offer`]: whether an offer carries the work of a brief; what the Memory step shows.
 
-pub mod asked;
 pub mod band;
 pub mod calibrate;
 pub mod catalogue;
-pub mod estimate;
 pub mod explain;
 pub mod facts;
 pub mod image;
 pub mod knobs;
 pub mod kv;
 pub mod measured;
+pub mod offer;
+pub mod plan;
 pub mod quant;
 pub mod rules;
 pub mod search;
@@ -36,12 +37,10 @@ pub mod weights;
 
 pub use band::Band;
 pub use catalogue::{Catalogue, CatalogueError};
-pub use estimate::{
-    Fit, MemoryCurve, MemoryEstimate, MemoryPoint, Parts, UTILIZATION, curve, estimate, in_flight_at_peak, tokens_mean,
-    tokens_p95,
-};
 pub use facts::{BadFact, ModelFacts, QuantGroup};
 pub use measured::EngineRun;
+pub use offer::{MemoryCurve, MemoryEstimate, in_flight_at_peak, tokens_mean, tokens_p95};
+pub use plan::{MemoryPlan, MemoryWork};
 pub use source::{ModelSource, SourceError, SourceNote, read_model};
 
 /// Bytes of one GiB.

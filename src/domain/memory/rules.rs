@@ -14,9 +14,10 @@ const PADDING: &str = include_str!("../../../assets/memory/padding.csv");
 const CARDS: &str = include_str!("../../../assets/memory/cards.csv");
 
 /// An inference engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum EngineKind {
     /// vLLM.
+    #[default]
     Vllm,
     /// Aphrodite, an offspring of vLLM's first engine.
     Aphrodite,

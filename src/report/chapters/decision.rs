@@ -208,9 +208,9 @@ fn ttft(ctx: &Ctx<'_>, compared: &Compared<'_>) -> Line {
 fn headroom(ctx: &Ctx<'_>, compared: &Compared<'_>) -> Line {
     match compared.memory {
         Ok(figure) => {
-            let gib = format::fixed(figure.value.parts.free / GIB, 1);
+            let gib = format::fixed(figure.value.free.value / GIB, 1);
             let line = Line::new().origin(figure.origin);
-            let line = if figure.value.parts.free < 0.0 { line.bad(gib) } else { line.text(gib) };
+            let line = if figure.value.free.value < 0.0 { line.bad(gib) } else { line.text(gib) };
             line.muted("GiB")
         }
         Err(gap) => Line::absent(ctx.text.gap(gap)),

@@ -187,12 +187,12 @@ fn cell(row: &mut Row<'_>, line: Line, offer: &Offer<'_>, text: &Text, out: &mut
         },
         Line::Memory => {
             let name = title(&words.memory_free);
-            let is_short = offer.view.memory.as_ref().is_ok_and(|figure| figure.value.parts.free < 0.0);
+            let is_short = offer.view.memory.as_ref().is_ok_and(|figure| figure.value.free.value < 0.0);
             let mut figure = FigureUi::new(&name).unit("GiB");
             if is_short {
                 figure = figure.color(tokens(row.ui()).color.fail);
             }
-            row.figure(figure, text, &offer.view.memory, |memory| format::fixed(memory.parts.free / GIB, 1), out);
+            row.figure(figure, text, &offer.view.memory, |memory| format::fixed(memory.free.value / GIB, 1), out);
         }
         Line::Promises => promises_cell(row, offer, text),
         Line::Term => row.marked(text, Origin::Declared, &term_words(offer.candidate, text)),

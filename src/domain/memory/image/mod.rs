@@ -173,6 +173,19 @@ pub enum Stage {
     Decode,
 }
 
+impl Stage {
+    /// Snake-case name, for `Text::name`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "stage_load",
+            Self::Text => "stage_text",
+            Self::Denoise => "stage_denoise",
+            Self::Decode => "stage_decode",
+        }
+    }
+}
+
 /// One stage, bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageNeed {

@@ -252,6 +252,27 @@ pub enum PartKind {
     Overhead,
 }
 
+impl PartKind {
+    /// Snake-case name, for `Text::name`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Adapters => "adapters",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer_states",
+            Self::Gathered => "gathered_layers",
+            Self::Kept => "kept_activations",
+            Self::Layer => "layer_activations",
+            Self::Logits => "logits",
+            Self::StepCopies => "step_copies",
+            Self::CastCopies => "cast_copies",
+            Self::Buffers => "buffers",
+            Self::Overhead => "allocator_and_context",
+        }
+    }
+}
+
 /// Moments of a step at which memory peaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
