@@ -10,13 +10,13 @@ use chrono::NaiveDate;
 use crate::domain::acceptance::Judged;
 use crate::domain::acceptance::judge::{self, Case, Overall, Standing};
 use crate::domain::advice::{Advice, advise};
-use crate::domain::brief::{Brief, brief_digest};
+use crate::domain::brief::brief_digest;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{CandidateCost, cost_per_accepted};
 use crate::domain::compare::promises::{self, Agreement, PromiseRow};
 use crate::domain::evidence::{Kind, Sealed};
 use crate::domain::facts::{Device, Finding, Value, keys};
-use crate::domain::figure::{Answer, Gap, GapKind};
+use crate::domain::figure::Answer;
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog};
@@ -338,6 +338,7 @@ mod tests {
     use crate::domain::billing::{Category, Per};
     use crate::domain::decision::{Action, Signature};
     use crate::domain::evidence::{Record, Source};
+    use crate::domain::figure::GapKind;
     use crate::domain::fixture;
     use crate::domain::host::{Host, Reach};
     use crate::domain::load::{ClientHealth, LoadRecord, Outcome, RequestRecord, RunEnd, StepRecord, TokenSource};
@@ -451,7 +452,7 @@ mod tests {
         let derived = derived(&plan, vec![probed(Kind::Real, &H100), load_record(&plan, Kind::Real)]);
         let view = &derived.candidates[0];
         assert_eq!(view.n_mismatches(), 0);
-        assert_eq!(view.memory.as_ref().unwrap().value.fit, memory::Fit::Fits);
+        assert!(view.memory.as_ref().unwrap().value.fits());
         assert_eq!(view.cost.month_total.as_ref().unwrap().value.show(), "2,109.70");
         // 2,109.70 USD over 6,832,800 requests, all accepted.
         assert_eq!(view.cost.per_thousand.as_ref().unwrap().value.show_significant(4), "0.3088");

@@ -9,8 +9,8 @@ use crate::domain::decision::Decision;
 use crate::domain::digest::sha256_hex;
 use crate::domain::host::{Host, Reach};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
-use crate::domain::memory::plan::{MemoryPlan, is_default};
 use crate::domain::load::{Api, Arrivals, LoadPlan, Prompts, StagePlan, Timeouts, Until, ValidityLimits};
+use crate::domain::memory::plan::{MemoryPlan, is_default};
 
 /// Version of `project.ron` that this program writes.
 pub const VERSION: u32 = 1;

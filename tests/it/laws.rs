@@ -1,11 +1,12 @@
 //! Laws that hold for any input. The seed is fixed, so a failure is found again.
 
 use leasebench::domain::billing::{Category, Component, Per, Rate, Status};
-use leasebench::domain::brief::{Brief, Model, Precision, brief_digest};
+use leasebench::domain::brief::{Brief, Model, Precision, Slo, brief_digest};
 use leasebench::domain::candidate::{Candidate, OfferSource, Promised, Term};
 use leasebench::domain::compare::month::month_cost;
 use leasebench::domain::ids::{CandidateId, ComponentId};
-use leasebench::domain::memory;
+use leasebench::domain::memory::MemoryPlan;
+use leasebench::domain::memory::offer::{self, Case};
 use leasebench::domain::money::{Money, ratio};
 use leasebench::domain::units::{SizeUnit, StatedSize};
 use leasebench::domain::{interval, stats};
@@ -136,19 +137,34 @@ fn memory_adds_up_and_capacity_is_what_fits() {
                 layers: Some(layers),
                 kv_heads: Some(heads),
                 head_dim: Some(dim),
+                hidden: Some(heads * dim),
+                vocab: Some(50_000),
                 ..Model::default()
             };
-            let brief = Brief { model, precision: Some(Precision::Bf16), ..Brief::default() };
-            let of = |in_flight| memory::estimate(&brief, &candidate(gib, gpus), in_flight, context).unwrap().value;
+            let slo = Slo { e2e_p95_ms: Some(1000.0), ..Slo::default() };
+            let brief = Brief { model, precision: Some(Precision::Bf16), slo, ..Brief::default() };
+            let (plan, candidate) = (MemoryPlan::default(), candidate(gib, gpus));
+            let of = |in_flight: u32| {
+                // A second each, at so many a second: so many at once.
+                let brief =
+                    Brief { peak_rate: Some(f64::from(in_flight)), context_tokens: Some(context), ..brief.clone() };
+                let case = Case { brief: &brief, plan: &plan, candidate: &candidate, found: None, calibration: None };
+                offer::estimate(&case).unwrap().value
+            };
             let estimate = of(in_flight);
-            let parts = estimate.parts;
-            let sum = parts.weights + parts.kv + parts.activations + parts.runtime + parts.free;
-            prop_assert!((sum - estimate.limit).abs() <= 1e-6 * sum.abs().max(estimate.limit));
-            prop_assert!(of(in_flight + 1).parts.free < parts.free, "one more request takes memory");
-            if let Ok(capacity) = u32::try_from(estimate.capacity) {
-                // One byte of rounding is not a request.
-                prop_assert!(capacity == 0 || of(capacity).parts.free >= -1.0);
-                prop_assert!(of(capacity.saturating_add(1)).parts.free <= 1.0);
+            let sum = estimate.need().value + estimate.free.value;
+            prop_assert!((sum - estimate.limit.value).abs() <= 1e-6 * sum.abs().max(estimate.limit.value));
+            prop_assert!(estimate.free.low <= estimate.free.value && estimate.free.value <= estimate.free.high);
+            prop_assert!(of(in_flight + 1).free.value < estimate.free.value, "one more request takes memory");
+            let capacity = estimate.serving.as_ref().unwrap().capacity;
+            prop_assert!(capacity.low <= capacity.value && capacity.value <= capacity.high);
+            let fits = capacity.value.floor();
+            if (1.0..1e6).contains(&fits) {
+                let fits = fits as u32;
+                // A block of rounding is not a request.
+                let block = 16.0 * estimate.serving.as_ref().unwrap().token_bytes;
+                prop_assert!(of(fits).free.value >= -block);
+                prop_assert!(of(fits + 1).free.value <= block);
             }
             Ok(())
         },

@@ -468,8 +468,9 @@ fn serving_inputs(
         FactsFrom::Typed => "brief",
     };
     let memory = match case.found {
-        Some(found) => Input::leaf("gpu_memory", gib_words(value.memory), "GiB", Origin::Measured)
-            .on([found.evidence.clone()]),
+        Some(found) => {
+            Input::leaf("gpu_memory", gib_words(value.memory), "GiB", Origin::Measured).on([found.evidence.clone()])
+        }
         None => declared("gpu_memory", gib_words(value.memory), "GiB"),
     };
     let share = setup.utilisation();
@@ -487,9 +488,9 @@ fn serving_inputs(
         fact("kv_heads", facts.kv_heads),
         fact("head_dim", facts.head_dim),
         Some(declared("bytes_per_value", format::short(setup.kv.bytes), "B")),
-        prediction.token_bytes.map(|bytes| {
-            Input::leaf("kv_per_token", format::short(bytes / 1024.0), "KiB", Origin::Predicted)
-        }),
+        prediction
+            .token_bytes
+            .map(|bytes| Input::leaf("kv_per_token", format::short(bytes / 1024.0), "KiB", Origin::Predicted)),
         Some(declared("context", count(setup.max_len().unwrap_or(0.0)), "tokens")),
         Some(declared("requests", count(setup.work.requests), "")),
     ]
@@ -852,4 +853,160 @@ pub fn against(estimate: &MemoryEstimate, log: &EngineRun) -> Vec<(&'static str,
     .into_iter()
     .filter_map(|(name, predicted, measured)| Some((name, predicted?, measured? * GIB)))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture;
+    use crate::domain::units::{SizeUnit, StatedSize};
+
+    fn offer(gpus: u32, gb: f64, model: &str) -> Candidate {
+        let mut candidate = fixture::candidate("c1", Vec::new(), None);
+        candidate.promised.gpu_count = Some(gpus);
+        candidate.promised.gpu_memory = Some(StatedSize { number: gb, unit: SizeUnit::GB });
+        candidate.promised.gpu_model = Some(model.to_owned());
+        candidate
+    }
+
+    fn case<'a>(brief: &'a Brief, plan: &'a MemoryPlan, candidate: &'a Candidate) -> Case<'a> {
+        Case { brief, plan, candidate, found: None, calibration: None }
+    }
+
+    #[test]
+    fn parts_and_what_is_left_make_up_the_limit() {
+        let (brief, plan) = (fixture::brief(), MemoryPlan::default());
+        for (gpus, gb, model, fits) in [
+            (1, 80.0, "NVIDIA H100 80GB HBM3", true),
+            (2, 48.0, "NVIDIA L40S", true),
+            (1, 24.0, "NVIDIA GeForce RTX 4090", false),
+        ] {
+            let candidate = offer(gpus, gb, model);
+            let figure = estimate(&case(&brief, &plan, &candidate)).unwrap();
+            let value = &figure.value;
+            let all = value.need().value + value.free.value;
+            assert!((all - value.limit.value).abs() < 1e6, "{model}: {all} against {}", value.limit.value);
+            assert!(value.limit.value < gb * GIB && value.memory.value > 0.9 * gb * 1e9, "{model}: {:?}", value.memory);
+            assert_eq!(value.fits(), fits, "{model}: {:?}", value.free);
+            assert_eq!((figure.origin, figure.inputs.len()), (Origin::Predicted, 5), "{model}");
+            let serving = value.serving.as_ref().unwrap();
+            assert!(serving.mix.unwrap().0.value > serving.capacity.value, "shorter requests, more of them");
+        }
+    }
+
+    #[test]
+    fn a_probe_says_more_of_the_card_than_the_offer() {
+        let (brief, plan, candidate) = (fixture::brief(), MemoryPlan::default(), offer(1, 80.0, "some card"));
+        let promised = card_of(&case(&brief, &plan, &candidate)).unwrap().memory.unwrap();
+        let found = FoundMemory::new(81_559.0 * 1_048_576.0, Some(481.0 * 1_048_576.0), EvidenceId("e1".into()));
+        let seen = Case { found: Some(&found), ..case(&brief, &plan, &candidate) };
+        let measured = card_of(&seen).unwrap().memory.unwrap();
+        assert!(measured.high - measured.low < promised.high - promised.low);
+        assert!((measured.value / GIB - 79.18).abs() < 0.01, "{measured:?}");
+        let figure = estimate(&seen).unwrap();
+        assert_eq!(figure.evidence, [EvidenceId("e1".into())]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let (plan, candidate) = (MemoryPlan::default(), offer(1, 80.0, "H100"));
+        type Change = fn(&mut Brief, &mut Candidate);
+        let cases: [(Change, Gap); 4] = [
+            (|brief, _| brief.context_tokens = None, brief_gap("context_tokens")),
+            (|_, offer| offer.promised.gpu_count = None, stated("gpu_count")),
+            (|_, offer| (offer.promised.gpu_memory, offer.promised.gpu_model) = (None, None), stated("gpu_memory")),
+            (
+                |brief, _| {
+                    brief.model =
+                        crate::domain::brief::Model { name: "nobody/knows-this".into(), ..Default::default() };
+                },
+                brief_gap("layers"),
+            ),
+        ];
+        for (change, want) in cases {
+            let (mut brief, mut candidate) = (fixture::brief(), candidate.clone());
+            change(&mut brief, &mut candidate);
+            let gap = estimate(&case(&brief, &plan, &candidate)).unwrap_err();
+            assert_eq!((gap.kind, gap.values.first().map(|(name, _)| *name)), (want.kind, Some("field")), "{gap:?}");
+            if want != brief_gap("layers") {
+                assert_eq!(gap, want);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_selects_the_facts_that_the_brief_does_not_state() {
+        let mut brief = fixture::brief();
+        brief.model = crate::domain::brief::Model { name: "Qwen/Qwen3-8B".into(), ..Default::default() };
+        let (facts, from) = facts_of(&brief, &MemoryPlan::default());
+        assert_eq!((facts.layers, facts.kv_heads, from), (Some(36), Some(8), FactsFrom::Catalogue));
+        brief.model.layers = Some(12);
+        assert_eq!(facts_of(&brief, &MemoryPlan::default()).0.layers, Some(12));
+        let own = ModelFacts { layers: Some(7), ..ModelFacts::default() };
+        let plan = MemoryPlan { facts: Some(Box::new(own)), ..MemoryPlan::default() };
+        brief.model.layers = None;
+        assert_eq!((facts_of(&brief, &plan).0.layers, facts_of(&brief, &plan).1), (Some(7), FactsFrom::Files));
+    }
+
+    #[test]
+    fn training_and_images_are_held_against_the_same_card() {
+        let brief = fixture::brief();
+        let candidate = offer(1, 24.0, "RTX 4090");
+        let of = |work| {
+            let mut plan = MemoryPlan { work, ..MemoryPlan::default() };
+            plan.images.family = image::family_names().first().map(|name| (*name).to_owned()).unwrap_or_default();
+            estimate(&case(&brief, &plan, &candidate)).unwrap().value
+        };
+        let [lora, qlora, full] = [MemoryWork::Lora, MemoryWork::Qlora, MemoryWork::Full].map(of);
+        assert!(qlora.free.value > lora.free.value && lora.free.value > full.free.value);
+        assert_eq!(full.verdict, Some(Verdict::DoesNotFit));
+        let images = of(MemoryWork::Images);
+        assert!(images.need().value > GIB && images.n_gpus == 1);
+    }
+
+    #[test]
+    fn curves_rise_and_hold_what_is_asked_for() {
+        let brief = fixture::brief();
+        let candidate = offer(1, 80.0, "H100");
+        for work in [MemoryWork::Inference, MemoryWork::Qlora] {
+            let plan = MemoryPlan { work, ..MemoryPlan::default() };
+            for axis in Axis::of(work) {
+                let curve = curve(&case(&brief, &plan, &candidate), *axis).unwrap().value;
+                for (of, points) in &curve.needs {
+                    let values: Vec<f64> = points.iter().map(|(_, need)| need.value).collect();
+                    assert!(values.windows(2).all(|pair| pair[0] <= pair[1] + 1.0), "{work:?} {axis:?} {of:?}");
+                    assert!(values.last() > values.first());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_calibrates_what_is_not_arithmetic_and_nothing_else() {
+        let (brief, plan, candidate) = (fixture::brief(), MemoryPlan::default(), offer(1, 80.0, "H100"));
+        let plain = case(&brief, &plan, &candidate);
+        let log = EngineRun {
+            engine: Some("vllm".into()),
+            engine_version: Some("0.19.1".into()),
+            weights_gib: Some(14.25),
+            kv_cache_gib: Some(52.0),
+            memory_total_gib: Some(79.19),
+            memory_utilization: Some(0.9),
+            max_model_len: Some(8192),
+            ..EngineRun::default()
+        };
+        let taught = calibration(&plain, &log).unwrap();
+        let id = EvidenceId("e9".into());
+        let before = estimate(&plain).unwrap();
+        let after = estimate(&Case { calibration: Some((taught, &id)), ..plain }).unwrap();
+        let part = |figure: &Figure<MemoryEstimate>, name: &str| {
+            figure.value.parts.iter().find(|part| part.name == name).unwrap().bytes
+        };
+        assert_eq!(part(&before, "weights"), part(&after, "weights"));
+        assert_eq!(part(&before, "kv_cache"), part(&after, "kv_cache"));
+        assert!(part(&before, "activations") != part(&after, "activations"));
+        assert_eq!(after.evidence, [id]);
+        let compared = against(&after.value, &log);
+        assert_eq!(compared.iter().map(|(name, ..)| *name).collect::<Vec<_>>(), ["weights", "kv_pool"]);
+    }
 }

@@ -148,7 +148,6 @@ words! {
         split_over,
         in_flight_times,
         fits,
-        too_many_requests,
         does_not_fit,
         formula,
         inputs,
@@ -156,11 +155,9 @@ words! {
         not_used,
         memory_left_out,
         memory_plot,
-        axis_in_flight,
         logarithmic,
         need_of,
         limit_of,
-        in_flight,
         need_full,
         need_p95,
         need_mean,
@@ -294,5 +291,7 @@ words! {
         ended_refused,
         n_masked,
         corrects,
+        fits_of_mix,
+        requests_of_mix,
     }
 }

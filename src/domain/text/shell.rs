@@ -62,6 +62,7 @@ words! {
         job_load,
         job_load_any,
         job_read,
+        job_read_log,
         job_files,
         job_dialog,
         palette,

@@ -59,7 +59,7 @@ impl Load {
     fn axis(self, ctx: &Ctx<'_>) -> String {
         match self {
             Self::Rate => ctx.w.axis_rate.clone(),
-            Self::InFlight => ctx.w.axis_in_flight.clone(),
+            Self::InFlight => ctx.text.name("axis_in_flight").to_owned(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Load {
     fn head(self, ctx: &Ctx<'_>) -> Line {
         match self {
             Self::Rate => Line::from(ctx.w.rate.as_str()).muted("req/s"),
-            Self::InFlight => ctx.w.in_flight.as_str().into(),
+            Self::InFlight => ctx.text.name("axis_in_flight").into(),
         }
     }
 }

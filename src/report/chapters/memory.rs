@@ -158,7 +158,10 @@ fn flatten<'a>(inputs: &'a [Input], out: &mut Vec<&'a Input>) {
 }
 
 fn curves<'a>(ctx: &'a Ctx<'_>) -> impl Iterator<Item = (&'a Compared<'a>, &'a MemoryCurve)> {
-    ctx.report.candidates.iter().filter_map(|compared| Some((compared, &compared.memory_curves.first()?.as_ref().ok()?.value)))
+    ctx.report
+        .candidates
+        .iter()
+        .filter_map(|compared| Some((compared, &compared.memory_curves.first()?.as_ref().ok()?.value)))
 }
 
 /// All that a GPU holds at a point of a curve.

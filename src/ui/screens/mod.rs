@@ -54,6 +54,7 @@ pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Ve
     match layer {
         Layer::ImportModel => brief::import_ui(ui, state, text, out),
         Layer::AddHost => hosts::add_ui(ui, state, text, out),
+        Layer::ImportLog => memory::log_ui(ui, state, text, out),
         Layer::PasteOutput => hosts::paste_ui(ui, state, text, out),
         Layer::Candidate => candidates::candidate_ui(ui, state, text, out),
         Layer::Component => candidates::component_ui(ui, state, text, out),

@@ -141,6 +141,11 @@ pub(super) fn job_name(what: &JobWhat, state: &State, text: &Text) -> String {
     match what {
         JobWhat::Probe(id) => fill(&text.shell.job_probe, &[("host", host(id))]),
         JobWhat::Read(id) => fill(&text.shell.job_read, &[("host", host(id))]),
+        JobWhat::ReadLog(id) => {
+            let name =
+                plan.and_then(|plan| plan.candidate(id)).map_or_else(|| id.to_string(), |found| found.name.clone());
+            fill(&text.shell.job_read_log, &[("candidate", name)])
+        }
         JobWhat::Load(Some(id)) => {
             let name = plan
                 .and_then(|plan| plan.candidate(id))

@@ -228,6 +228,7 @@ pub(super) fn edit_name(step: EditStep) -> &'static str {
         EditStep::Criteria => "edit_criteria",
         EditStep::Waive => "edit_waive",
         EditStep::Load => "edit_load",
+        EditStep::Memory => "edit_memory",
         EditStep::Decision => "edit_decision",
         EditStep::Note => "edit_note",
     }

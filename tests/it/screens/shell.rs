@@ -327,7 +327,7 @@ fn a_chart_is_written_as_numbers_and_as_a_picture() {
         let title = text.memory.plot_title.clone();
         let export = fill(&text.common.export_chart, &[("title", title.clone())]);
         for (kind, name, begins) in
-            [("CSV", "a.csv", format!("{},", text.memory.plot_x)), ("SVG", "a.svg", "<svg".into())]
+            [("CSV", "a.csv", format!("{},", text.name("axis_in_flight"))), ("SVG", "a.svg", "<svg".into())]
         {
             window.harness.get_by_role_and_label(Role::Button, &export).click();
             window.harness.run_ok();

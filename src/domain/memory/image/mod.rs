@@ -178,10 +178,10 @@ impl Stage {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Load => "stage_load",
-            Self::Text => "stage_text",
-            Self::Denoise => "stage_denoise",
-            Self::Decode => "stage_decode",
+            Self::Load => "image_stage_load",
+            Self::Text => "image_stage_text",
+            Self::Denoise => "image_stage_denoise",
+            Self::Decode => "image_stage_decode",
         }
     }
 }

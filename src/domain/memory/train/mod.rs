@@ -258,7 +258,7 @@ impl PartKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",
-            Self::Adapters => "adapters",
+            Self::Adapters => "adapter_states",
             Self::Gradients => "gradients",
             Self::Optimizer => "optimizer_states",
             Self::Gathered => "gathered_layers",
