@@ -19,7 +19,8 @@ use crate::domain::facts::{Device, Finding, Value, keys};
 use crate::domain::figure::Answer;
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
-use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog};
+use crate::domain::memory::knobs::Gain;
+use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog, Searched};
 use crate::domain::memory::{EngineRun, MemoryCurve, MemoryEstimate};
 use crate::domain::questions::{Question, questions};
 use crate::domain::seen::{self, Grouped, HostSeen, Kept, Known, Reading, Run, Seen};
@@ -49,6 +50,8 @@ pub struct Derived {
     pub n_records: usize,
     /// Files that do not count: altered or unreadable.
     pub n_altered: usize,
+    /// Configurations up to the smallest that carries the brief, smallest first.
+    pub smallest: Vec<Searched>,
     /// How the decision stands.
     pub decision: DecisionView,
     rail: Vec<RailStep>,
@@ -87,6 +90,8 @@ pub struct CandidateView {
     pub memory: Answer<MemoryEstimate>,
     /// Memory over each axis that the work has.
     pub memory_curves: Vec<Answer<MemoryCurve>>,
+    /// Which knob of the engine buys how much on it.
+    pub gains: Vec<Gain>,
     /// Logs of its serving engine that tell of memory, newest first.
     pub logs: Vec<MeasuredLog>,
     /// Month and cost of accepted work.
@@ -182,6 +187,7 @@ impl Derived {
             runs,
             n_records: evidence.len(),
             n_altered,
+            smallest: smallest(plan, &grouped),
             decision: decision_view(plan),
             rail: Vec::new(),
             grouped_by,
@@ -259,6 +265,7 @@ fn candidate_view(
         promises: promises::rows(candidate, &seen.hosts, Reading::Best),
         memory: offer::estimate(&held),
         memory_curves: Axis::of(plan.memory.work).iter().map(|axis| offer::curve(&held, *axis)).collect(),
+        gains: offer::gains(&held),
         logs,
         cost: cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration),
         overall: judge::overall(&judged),
@@ -286,6 +293,14 @@ fn found_memory(seen: &Seen) -> Option<FoundMemory> {
     });
     let (total, reserved, evidence) = found.min_by(|a, b| a.0.total_cmp(&b.0))?;
     (total > 0.0).then(|| FoundMemory::new(total, reserved, evidence))
+}
+
+fn smallest(plan: &Plan, grouped: &Grouped) -> Vec<Searched> {
+    let found: Vec<Option<FoundMemory>> =
+        plan.candidates.iter().map(|candidate| grouped.candidates.get(&candidate.id).and_then(found_memory)).collect();
+    let candidates: Vec<(&Candidate, Option<&FoundMemory>)> =
+        plan.candidates.iter().zip(&found).map(|(candidate, found)| (candidate, found.as_ref())).collect();
+    offer::smallest(&plan.brief, &plan.memory, &candidates)
 }
 
 /// The last start in each log of the candidate's engine.

@@ -4,6 +4,7 @@
 use crate::domain::acceptance::judge::Standing;
 use crate::domain::candidate::Candidate;
 use crate::domain::format;
+use crate::domain::memory::serve::Verdict;
 use crate::domain::text::{Text, fill};
 use crate::project::plan::Plan;
 
@@ -104,7 +105,9 @@ fn memory(plan: &Plan, derived: &Derived) -> RailStep {
     }
     let fits = |view: &&CandidateView| view.memory.as_ref().is_ok_and(|figure| figure.value.fits());
     if let Some(view) = derived.candidates.iter().find(|view| view.memory.is_ok() && !fits(view)) {
-        return step(screen, RailState::Incomplete, "rail_memory_short", [("name", name_of(plan, view).to_owned())]);
+        let is_close = view.memory.as_ref().is_ok_and(|figure| figure.value.verdict == Some(Verdict::TooClose));
+        let line = if is_close { "rail_memory_close" } else { "rail_memory_short" };
+        return step(screen, RailState::Incomplete, line, [("name", name_of(plan, view).to_owned())]);
     }
     let n_open = derived.candidates.iter().filter(|view| view.memory.is_err()).count();
     match (n_open, derived.candidates.len()) {

@@ -9,7 +9,6 @@
 //! - [`rules`]: what depends on engine, version and card, as rows of data.
 //! - [`serve`]: the prediction for a serving engine; [`calibrate`]: what a measured run teaches it.
 //! - [`knobs`], [`search`], [`explain`]: what buys how much, the smallest configuration, formulas and inputs.
-//! - [`asked`]: a brief and an offer as a setup.
 //! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
 //! - [`plan`]: how the model is going to be run, as people set it up.

@@ -10,8 +10,8 @@ use super::measured::EngineRun;
 use super::plan::{ImageOffload, MemoryPlan, MemoryWork, TrainOptimizer, TrainSharding};
 use super::quant::{KvFormat, Scheme};
 use super::rules::{self, CardKind, EngineKind, Version};
-use super::serve::{self, Card, Knobs, Prediction, RunsOut, Setup, Verdict, Work};
-use super::{GIB, image, train};
+use super::serve::{self, Card, Knobs, PartKind, Prediction, Prepared, RunsOut, Setup, Verdict, Work};
+use super::{GIB, explain, image, knobs, search, train};
 use crate::domain::brief::{Brief, Precision};
 use crate::domain::candidate::Candidate;
 use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
@@ -434,7 +434,11 @@ fn serving(case: &Case<'_>) -> Answer<MemoryEstimate> {
         missing: prediction.missing.clone(),
         notes: setup.scheme.open.iter().chain(&prediction.notes).cloned().collect(),
     };
-    let inputs = serving_inputs(case, &setup, &prediction, &value, from);
+    let inputs = value
+        .serving
+        .as_ref()
+        .map(|serving| serving_inputs(case, &setup, &prepared, &value, serving, from))
+        .unwrap_or_default();
     Ok(Figure::predicted(value, SERVING, inputs))
 }
 
@@ -449,8 +453,9 @@ pub fn gib_words(band: Band) -> String {
 fn serving_inputs(
     case: &Case<'_>,
     setup: &Setup<'_>,
-    prediction: &Prediction,
+    prepared: &Prepared,
     value: &MemoryEstimate,
+    serving: &Serving,
     from: FactsFrom,
 ) -> Vec<Input> {
     let declared = |name, value: String, unit: &str| Input::leaf(name, value, unit, Origin::Declared);
@@ -459,82 +464,58 @@ fn serving_inputs(
         inputs,
         ..Input::leaf(name, gib_words(bytes), "GiB", Origin::Predicted)
     };
-    let count = |value: f64| format::count(whole(value));
-    let facts = setup.facts;
-    let fact = |name, value: Option<u32>| value.map(|value| declared(name, format::count(u64::from(value)), ""));
-    let facts_from = match from {
+    let facts = match from {
         FactsFrom::Files => "files",
         FactsFrom::Catalogue => "catalogue",
         FactsFrom::Typed => "brief",
     };
+    let memory = Input::leaf("gpu_memory", gib_words(value.memory), "GiB", Origin::Declared);
     let memory = match case.found {
-        Some(found) => {
-            Input::leaf("gpu_memory", gib_words(value.memory), "GiB", Origin::Measured).on([found.evidence.clone()])
-        }
-        None => declared("gpu_memory", gib_words(value.memory), "GiB"),
+        Some(found) => Input { origin: Origin::Measured, ..memory }.on([found.evidence.clone()]),
+        None => memory,
     };
-    let share = setup.utilisation();
-    let weights: Vec<Input> = [
-        Some(declared("model_facts", facts_from.to_owned(), "")),
-        facts.params_text_computed.map(|n| declared("parameters", format::count(n), "")),
-        Some(declared("bytes_per_weight", format::short(setup.scheme.format.bytes()), "B")),
-        Some(declared("gpu_count", setup.tp.to_string(), "")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let cache: Vec<Input> = [
-        fact("layers", facts.layers),
-        fact("kv_heads", facts.kv_heads),
-        fact("head_dim", facts.head_dim),
-        Some(declared("bytes_per_value", format::short(setup.kv.bytes), "B")),
-        prediction
-            .token_bytes
-            .map(|bytes| Input::leaf("kv_per_token", format::short(bytes / 1024.0), "KiB", Origin::Predicted)),
-        Some(declared("context", count(setup.max_len().unwrap_or(0.0)), "tokens")),
-        Some(declared("requests", count(setup.work.requests), "")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let mut activations: Vec<Input> = [
-        Some(declared("sequences", count(setup.seqs().value), "")),
-        Some(declared("batched_tokens", count(setup.batched().value), "tokens")),
-        fact("vocab", facts.vocab),
-        fact("hidden", facts.hidden),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let figures = explain::parts(setup, prepared, &serving.prediction);
+    let figure = |kind: PartKind| figures.iter().find(|(of, _)| *of == kind).map(|(_, figure)| figure);
+    let part = |name, kind| {
+        let bytes = value.parts.iter().find(|part| part.name == name).map_or(Band::ZERO, |part| part.bytes);
+        let figure = figure(kind);
+        let inputs = figure.map(|figure| figure.inputs.clone()).unwrap_or_default();
+        predicted(name, bytes, figure.map_or("", |figure| figure.formula), inputs)
+    };
+    let mut weights = part("weights", PartKind::Weights);
+    weights.inputs.insert(0, declared("model_facts", facts.to_owned(), ""));
+    let mut activations = part("activations", PartKind::Activations);
     if let Some((calibration, id)) = case.calibration {
         let factor = Input::leaf("calibration", format::short(calibration.factor), "", Origin::Measured);
-        activations.push(factor.on([id.clone()]));
+        activations.inputs.push(factor.on([id.clone()]));
     }
-    let part = |name: &str| value.parts.iter().find(|part| part.name == name).map_or(Band::ZERO, |part| part.bytes);
+    let mut cache = part("kv_cache", PartKind::Pool);
+    cache.formula = "requests × cache of one request, in blocks";
+    cache.inputs = [
+        setup.facts.layers.map(|n| declared("layers", n.to_string(), "")),
+        setup.facts.kv_heads.map(|n| declared("kv_heads", n.to_string(), "")),
+        setup.facts.head_dim.map(|n| declared("head_dim", n.to_string(), "")),
+        Some(declared("bytes_per_value", format::short(setup.kv.bytes), "B")),
+        Some(Input::leaf("kv_per_token", format::short(serving.token_bytes / 1024.0), "KiB", Origin::Predicted)),
+        Some(declared("context", format::count(u64::from(serving.context)), "tokens")),
+        Some(declared("requests", format::count(u64::from(serving.in_flight)), "")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut runtime = part("runtime", PartKind::NonTorch);
+    runtime.formula = "libraries + charged_graphs";
+    runtime.inputs = vec![
+        predicted("libraries", serving.prediction.non_torch, "", Vec::new()),
+        predicted("charged_graphs", serving.prediction.graphs_charged, "", Vec::new()),
+    ];
+    let share = declared("utilization", format::short(setup.utilisation().value), "");
     vec![
-        predicted(
-            "limit",
-            value.limit,
-            "gpu_memory × utilization",
-            vec![memory, declared("utilization", format::short(share.value), "")],
-        ),
-        predicted("weights", part("weights"), "Σ tensors × bytes_per_weight, split over gpu_count", weights),
-        predicted("kv_cache", part("kv_cache"), "requests × cache of one request, in blocks", cache),
-        predicted(
-            "activations",
-            part("activations"),
-            "max(sampler × sequences × vocab, batched_tokens × width of a layer)",
-            activations,
-        ),
-        predicted(
-            "runtime",
-            part("runtime"),
-            "libraries + charged graphs",
-            vec![
-                predicted("libraries", prediction.non_torch, "", Vec::new()),
-                predicted("charged_graphs", prediction.graphs_charged, "", Vec::new()),
-            ],
-        ),
+        predicted("limit", value.limit, "gpu_memory × utilization", vec![memory, share]),
+        weights,
+        cache,
+        activations,
+        runtime,
     ]
 }
 
@@ -836,6 +817,72 @@ fn serving_curve(case: &Case<'_>, axis: Axis, estimate: &MemoryEstimate) -> Resu
         fixed: estimate.slot(Slot::Weights) + estimate.slot(Slot::Activations) + estimate.slot(Slot::Runtime),
         limit: estimate.limit,
     })
+}
+
+/// Which knob of the engine buys how much on this offer, the most requests first; empty where the estimate has a gap or
+/// the work is not serving.
+#[must_use]
+pub fn gains(case: &Case<'_>) -> Vec<knobs::Gain> {
+    if case.plan.work != MemoryWork::Inference {
+        return Vec::new();
+    }
+    let (facts, _) = facts_of(case.brief, case.plan);
+    serving_setup(case, &facts).map(|setup| knobs::ranked(&setup)).unwrap_or_default()
+}
+
+/// Cards of one kind, as a search went through them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched {
+    /// The card's or candidate's name.
+    pub name: String,
+    /// GPUs that the model is split over.
+    pub n_gpus: u32,
+    /// Memory of all of them, bytes.
+    pub memory: f64,
+    /// Why it does not carry the brief; `None` of the one that does.
+    pub why_not: Option<&'static str>,
+    /// Bytes that the work leaves free on each GPU, where that is known.
+    pub free: Option<Band>,
+}
+
+/// GPUs of one machine that a model is split over.
+const SPLITS: [u32; 4] = [1, 2, 4, 8];
+
+/// Every smaller configuration with why it does not carry the brief, smallest first, and the smallest that does last;
+/// over all cards for rent and the candidates. Empty where the work is not serving or the model is not known.
+#[must_use]
+pub fn smallest(brief: &Brief, plan: &MemoryPlan, candidates: &[(&Candidate, Option<&FoundMemory>)]) -> Vec<Searched> {
+    if plan.work != MemoryWork::Inference {
+        return Vec::new();
+    }
+    let (facts, _) = facts_of(brief, plan);
+    let of = |candidate, found| Case { brief, plan, candidate, found, calibration: None };
+    let mut unknown = Candidate::new(crate::domain::ids::CandidateId(String::new()), 0, String::new());
+    unknown.promised.gpu_count = Some(1);
+    unknown.promised.gpu_memory =
+        Some(crate::domain::units::StatedSize { number: 80.0, unit: crate::domain::units::SizeUnit::GB });
+    // The setup's own card and split are not used.
+    let Ok(setup) = serving_setup(&of(&unknown, None), &facts) else { return Vec::new() };
+    let mut offers: Vec<search::Offer<'_>> = rules::cards()
+        .iter()
+        .filter(|row| row.is_rentable)
+        .map(|row| search::Offer { name: &row.name, card: Card::from(row), most: 8 })
+        .collect();
+    offers.extend(candidates.iter().filter_map(|(candidate, found)| {
+        let card = card_of(&of(candidate, *found))?;
+        Some(search::Offer { name: &candidate.name, card, most: candidate.promised.gpu_count.unwrap_or(1) })
+    }));
+    let found = search::smallest(&setup, &offers, &SPLITS);
+    let named = |configuration: &search::Configuration, why_not| Searched {
+        name: offers.get(configuration.offer).map_or_else(String::new, |offer| offer.name.to_owned()),
+        n_gpus: configuration.tp,
+        memory: configuration.memory,
+        why_not,
+        free: configuration.free,
+    };
+    let mut all: Vec<Searched> = found.smaller.iter().map(|(smaller, why)| named(smaller, Some(why.name()))).collect();
+    all.extend(found.smallest.iter().map(|smallest| named(smallest, None)));
+    all
 }
 
 /// What was predicted beside what a log says, bytes a GPU: name for `Text::name`, predicted, measured.

@@ -106,5 +106,18 @@ words! {
         calibrate_why,
         uncalibrate,
         calibrated_by,
+        knobs_title,
+        knob,
+        knob_pool,
+        knob_requests,
+        knob_then,
+        knobs_none,
+        smallest_title,
+        smallest_is,
+        smallest_none,
+        configuration,
+        in_all,
+        why_not,
+        knobs_of,
     }
 }

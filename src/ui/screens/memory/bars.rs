@@ -73,6 +73,7 @@ fn row_ui(ui: &mut Ui, candidate: &Candidate, view: &CandidateView, scale: f64, 
                 let memory = format::fixed(figure.value.memory.value / GIB, 1);
                 caption(name, &fill(&words.per_gpu, &[("memory", memory), ("gpus", n_gpus)]));
                 bar(middle, candidate, &figure.value, scale, text);
+                carried(middle, &figure.value, text);
                 assumed(middle, &figure.value, text);
                 verdict(right, candidate, view, &figure.value, text, out);
             }
@@ -140,22 +141,27 @@ fn verdict(
         );
         caption(ui, &between(words.between.as_str(), estimate.free));
     });
+}
+
+/// What a serving engine carries, in one line.
+fn carried(ui: &mut Ui, estimate: &MemoryEstimate, text: &Text) {
+    let words = &text.memory;
     let Some(serving) = &estimate.serving else { return };
     let count = |requests: f64| format::count(whole(requests));
     let values = [("count", count(serving.capacity.value)), ("wanted", format::count(u64::from(serving.in_flight)))];
     let enough = serving.capacity.value >= f64::from(serving.in_flight);
-    caption(ui, &fill(if enough { &words.capacity } else { &words.capacity_wanted }, &values));
+    let mut parts = vec![fill(if enough { &words.capacity } else { &words.capacity_wanted }, &values)];
     if let Some((requests, tokens)) = serving.mix {
-        caption(ui, &fill(&words.capacity_mix, &[("count", count(requests.value)), ("tokens", count(tokens.value))]));
+        let values = [("count", count(requests.value)), ("tokens", count(tokens.value))];
+        parts.push(fill(&words.capacity_mix, &values));
     }
-    let out_first = match serving.runs_out {
-        Some(RunsOut::Weights) => &words.out_weights,
-        Some(RunsOut::Length) => &words.out_length,
-        Some(RunsOut::Sequences) => &words.out_sequences,
-        Some(RunsOut::Cache) => &words.out_cache,
-        None => return,
-    };
-    caption(ui, out_first);
+    parts.extend(serving.runs_out.map(|out| match out {
+        RunsOut::Weights => words.out_weights.clone(),
+        RunsOut::Length => words.out_length.clone(),
+        RunsOut::Sequences => words.out_sequences.clone(),
+        RunsOut::Cache => words.out_cache.clone(),
+    }));
+    caption(ui, &parts.join(" · "));
 }
 
 /// "56.1 to 58.4" of a band in GiB; empty when both ends are the same.

@@ -1,5 +1,6 @@
 //! Step 2: does the work fit, with how much left, before anything is rented.
 
+mod advice;
 mod against;
 mod bars;
 mod curve;
@@ -53,6 +54,7 @@ pub fn memory_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>
     ui.add_space(t.space.m);
     curve::curve_ui(ui, project, views, text, out);
     ui.add_space(t.space.m);
+    advice::advice_ui(ui, state, project, text);
     against::against_ui(ui, project, views, text, out);
     ui.add_space(t.space.s);
     caption(ui, &words.note);
