@@ -323,7 +323,9 @@ fn a_chart_is_written_as_numbers_and_as_a_picture() {
         let text = Text::of(language);
         let plan = super::plans::with_candidates();
         let commands = vec![Command::Go(Screen::Memory)];
-        let mut window = window(Setup { language, theme, plan: Some(plan), commands, ..Setup::default() });
+        // High enough for the chart to be on screen: a click finds only what is drawn.
+        let size = [1440.0, 2400.0];
+        let mut window = window(Setup { language, theme, size, plan: Some(plan), commands });
         let title = text.memory.plot_title.clone();
         let export = fill(&text.common.export_chart, &[("title", title.clone())]);
         for (kind, name, begins) in
