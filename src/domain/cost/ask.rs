@@ -3,6 +3,7 @@
 use num_traits::{One as _, Signed as _, Zero as _};
 
 use super::answer::{Answer, NoValue, Why};
+use super::basis::{Accrual, Booked, Cash};
 use super::calendar::{renewals, secs};
 use super::case::{ChargeKind, MoneyRounding, PartialMonth, Plan, TaxOn, Work};
 use super::count;
@@ -20,19 +21,7 @@ use super::sum::{Reader, Sum, TaxReading, convert, window};
 use super::unit::{Quantity, Thing};
 use super::wallet;
 use super::world::{Fault, World};
-use crate::domain::money::ratio;
-
-/// An amount of what happened, which cannot be added to another: it is a view on amounts already counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ViewAmount(Q);
-
-impl ViewAmount {
-    /// How much it is.
-    #[must_use]
-    pub fn shown(&self) -> &Q {
-        &self.0
-    }
-}
+use crate::domain::money::{Exact, ratio};
 
 /// Names that questions use and the case does not have.
 pub(super) fn check(world: &World<'_>) -> Result<(), Fault> {
@@ -130,7 +119,7 @@ pub(super) fn check(world: &World<'_>) -> Result<(), Fault> {
     }
     for one in case.components.iter() {
         use super::case::Driver;
-        if let Some(Driver::Count(name) | Driver::Pixels(name)) = &one.driver
+        if let Some(Driver::Count(name) | Driver::Pixels(name) | Driver::Seconds(name)) = &one.driver
             && !count::NAMES.contains(&name.as_str())
         {
             return Err(Fault::new(
@@ -298,7 +287,10 @@ impl<'a, 'w> Answers<'a, 'w> {
                     }
                     continue;
                 };
-                if a.basis != b.basis {
+                let (one, two) = (a.booked(), b.booked());
+                if let (Some(one), Some(two)) = (&one, &two)
+                    && std::mem::discriminant(one) != std::mem::discriminant(two)
+                {
                     return none(NoValue::new(Why::MixedBasis, format!("\"{name}\" and \"{other}\"")));
                 }
                 if let (Some(first), Some(second)) = (a.currency, b.currency)
@@ -327,12 +319,42 @@ impl<'a, 'w> Answers<'a, 'w> {
                 }
             }
         }
-        let value = parts.iter().fold(Q::zero(), |sum, (_, value, _)| sum + value);
+        // Amounts are added book by book; counts and quantities are plain numbers.
+        let mut total: Option<Booked> = None;
+        for booked in parts.iter().filter_map(|(_, _, sum)| sum.as_ref()?.booked()) {
+            let added = match (total.take(), booked) {
+                (None, first) => Ok(first),
+                (Some(Booked::Accrual(sum)), Booked::Accrual(one)) => sum.plus(&one).map(Booked::Accrual),
+                (Some(Booked::Cash(sum)), Booked::Cash(one)) => sum.plus(&one).map(Booked::Cash),
+                (Some(_), _) => return none(NoValue::new(Why::MixedBasis, "cash and accrual")),
+            };
+            match added {
+                Ok(sum) => total = Some(sum),
+                Err(two) => {
+                    let about = format!("{} and {}", two.first.code(), two.second.code());
+                    return none(NoValue::new(Why::MixedCurrency, about));
+                }
+            }
+        }
+        let value = match total {
+            Some(Booked::Accrual(sum)) => sum.shown().amount.clone(),
+            Some(Booked::Cash(sum)) => sum.shown().amount.clone(),
+            None => parts.iter().fold(Q::zero(), |sum, (_, value, _)| sum + value),
+        };
         Made { answer: Answer::Number(value), sum: None }
     }
 }
 
 impl Sum {
+    /// The amount in its book; `None` where nothing named a currency.
+    fn booked(&self) -> Option<Booked> {
+        let amount = Exact { amount: self.value.clone(), currency: self.currency? };
+        Some(match self.basis {
+            Basis::Accrual => Booked::Accrual(Accrual::new(amount)),
+            Basis::Cash => Booked::Cash(Cash::new(amount)),
+        })
+    }
+
     /// Whether both can hold the same amount.
     fn shares_with(&self, other: &Self) -> bool {
         let states = self.states.is_empty()
@@ -418,10 +440,10 @@ impl One<'_, '_> {
             Ask::Quantity(ask) => self.quantity(ask).map(Answer::Number),
             Ask::UnitCost(ask) => self.unit_cost(ask).map(Answer::Number),
             Ask::Share(ask) => self.share(ask).map(Answer::Number),
-            Ask::Diagnostic(ask) => self.diagnostic(ask).map(|view| Answer::Number(view.0)),
+            Ask::Diagnostic(ask) => self.diagnostic(ask),
             Ask::Count(ask) => {
                 let resources = self.reader.resources(&ask.resources);
-                count::of_all(self.reader.world, &ask.of, &ask.what, &resources).map(Answer::Number)
+                count::of_all(self.reader.world, &ask.of, &ask.what, &resources, None).map(Answer::Number)
             }
             Ask::Commitment(ask) => self.commitment(ask).map(Answer::Number),
             Ask::BreakEven(ask) => self.break_even(ask),
@@ -529,7 +551,7 @@ impl One<'_, '_> {
         let chosen = ask.chosen();
         let amount = self.reader.sum(&Amounts { round: None, ..chosen.clone() })?;
         let (times, name) = outcome_of(&ask.per).map_err(|text| NoValue::new(Why::NotRecorded, text))?;
-        let n = count::of_all(self.reader.world, name, &ask.what, &amount.resources)?;
+        let n = count::of_all(self.reader.world, name, &ask.what, &amount.resources, amount.window)?;
         if n.is_zero() {
             let why = if matches!(name, "accepted" | "within_slo") { Why::ZeroAccepted } else { Why::ZeroCount };
             let what = if ask.what.is_empty() { name } else { &ask.what };
@@ -557,7 +579,7 @@ impl One<'_, '_> {
         if all.is_zero() { Err(NoValue::new(Why::ZeroCount, "the whole is zero")) } else { Ok(part / all) }
     }
 
-    fn diagnostic(&self, ask: &Diagnostic) -> Result<ViewAmount, NoValue> {
+    fn diagnostic(&self, ask: &Diagnostic) -> Result<Answer, NoValue> {
         let chosen = ask.chosen();
         let work =
             |work: &[Work]| self.reader.sum(&Amounts { work: work.to_vec(), ..chosen.clone() }).map(|sum| sum.value);
@@ -572,8 +594,9 @@ impl One<'_, '_> {
         // Outputs carry the same part of the amount each.
         let part_of = |name: &str, whole: &str| -> Result<Q, NoValue> {
             let resources = self.reader.resources(&ask.resources);
-            let n = count::of_all(self.reader.world, name, &ask.what, &resources)?;
-            let all = count::of_all(self.reader.world, whole, &ask.what, &resources)?;
+            let window = self.reader.window(&chosen)?;
+            let n = count::of_all(self.reader.world, name, &ask.what, &resources, window)?;
+            let all = count::of_all(self.reader.world, whole, &ask.what, &resources, window)?;
             if all.is_zero() {
                 return Err(NoValue::new(Why::ZeroCount, format!("nothing {whole} came out")));
             }
@@ -592,13 +615,13 @@ impl One<'_, '_> {
             None => return Err(NoValue::new(Why::NotRecorded, "the view")),
         };
         if !ask.share {
-            return Ok(ViewAmount(value));
+            return Ok(Answer::Number(value));
         }
         let all = self.reader.sum(&chosen)?.value;
         if all.is_zero() {
             Err(NoValue::new(Why::ZeroCount, "the amount is zero"))
         } else {
-            Ok(ViewAmount(value / all))
+            Ok(Answer::Number(value / all))
         }
     }
 
@@ -653,7 +676,7 @@ impl One<'_, '_> {
     }
 
     /// A plan as a curve over units; what is charged for all of them whatever is used needs the limit.
-    fn curve(&self, plan: &Plan, limit: Option<&Q>) -> Result<Curve, NoValue> {
+    fn curve(&self, plan: &Plan, plans: &[&Plan], limit: Option<&Q>) -> Result<Curve, NoValue> {
         let money =
             |price: &Option<super::field::Price>| price.as_ref().map_or_else(Q::zero, |price| price.0.amount.clone());
         let per_unit = match &plan.unit_cost {
@@ -672,7 +695,7 @@ impl One<'_, '_> {
         if !useful.is_positive() {
             return Err(NoValue::new(Why::ZeroAccepted, format!("plan \"{}\" does nothing useful", plan.id)));
         }
-        let positive = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| quantity.number.clone());
+        let positive = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| self.units(plans, quantity));
         let capacity = positive(&plan.capacity);
         if capacity.as_ref().is_some_and(|capacity| !capacity.is_positive()) {
             return Err(NoValue::new(Why::OutOfCapacity, format!("plan \"{}\" can do nothing", plan.id)));
@@ -701,27 +724,49 @@ impl One<'_, '_> {
                 return Err(NoValue::new(Why::MixedCurrency, "the plans are priced in two currencies"));
             }
         }
-        let mut unit: Option<&str> = None;
+        let mut unit: Option<(Thing, bool)> = None;
+        let own = plans.iter().filter_map(|plan| plan.unit.as_ref()).map(|unit| &unit.0);
         let quantities = plans.iter().flat_map(|plan| [&plan.capacity, &plan.free_units]).chain(others.iter().copied());
-        for quantity in quantities.flatten().filter(|quantity| !quantity.unit.text().is_empty()) {
-            let text = quantity.unit.text();
-            let text = text.strip_suffix('s').filter(|one| !one.is_empty()).unwrap_or(text);
-            if *unit.get_or_insert(text) != text {
+        for quantity in own.clone().chain(quantities.flatten()).filter(|quantity| !quantity.unit.text().is_empty()) {
+            let kind = (quantity.unit.thing.clone(), quantity.unit.time.is_some());
+            if *unit.get_or_insert_with(|| kind.clone()) != kind {
                 return Err(NoValue::new(
                     Why::UnknownUnit,
-                    format!("\"{}\" and \"{text}\" are two units", unit.unwrap_or_default()),
+                    format!("\"{}\" is not the unit of the others", quantity.unit.text()),
                 ));
             }
         }
+        let mut own = own;
+        if let Some(first) = own.next()
+            && own.any(|other| other != first)
+        {
+            return Err(NoValue::new(Why::UnknownUnit, "the plans count in two units"));
+        }
         Ok(())
+    }
+
+    /// A quantity in the units of the plans that are held against each other; a time is counted in hours where they do
+    /// not say.
+    fn units(&self, plans: &[&Plan], quantity: &Quantity) -> Q {
+        let sizes = super::unit::Sizes { tera: self.reading.tera, ..super::unit::Sizes::default() };
+        let base = |quantity: &Quantity| quantity.base(&sizes, &whole(2_592_000));
+        if quantity.unit.text().is_empty() {
+            return quantity.number.clone();
+        }
+        match plans.iter().find_map(|plan| plan.unit.as_ref()) {
+            Some(unit) => base(quantity) / base(&unit.0),
+            None if quantity.unit.time.is_some() => base(quantity) / whole(3600),
+            None => quantity.number.clone(),
+        }
     }
 
     fn break_even(&self, ask: &BreakEven) -> Result<Answer, NoValue> {
         let (first, second) = (self.plan(&ask.between.0)?, self.plan(&ask.between.1)?);
         self.comparable(&[first, second], &[&ask.limit, &ask.at, &ask.up_to])?;
-        let n = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| quantity.number.clone());
+        let both = [first, second];
+        let n = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| self.units(&both, quantity));
         let (limit, at, up_to) = (n(&ask.limit), n(&ask.at), n(&ask.up_to));
-        let (a, b) = (self.curve(first, limit.as_ref())?, self.curve(second, limit.as_ref())?);
+        let (a, b) = (self.curve(first, &both, limit.as_ref())?, self.curve(second, &both, limit.as_ref())?);
         let none =
             || NoValue::new(Why::NoCrossing, format!("\"{}\" and \"{}\" never cost the same", first.id, second.id));
         let found = || crossings(&a, &b, up_to.as_ref());
@@ -763,14 +808,14 @@ impl One<'_, '_> {
     fn plan_cost(&self, ask: &PlanCost) -> Result<Q, NoValue> {
         let plan = self.plan(&ask.plan)?;
         self.comparable(&[plan], &[&ask.at, &ask.limit])?;
-        let limit = ask.limit.as_ref().map(|limit| limit.number.clone());
-        let curve = self.curve(plan, limit.as_ref())?;
-        match &ask.at {
+        let n = |quantity: &Option<Quantity>| quantity.as_ref().map(|quantity| self.units(&[plan], quantity));
+        let curve = self.curve(plan, &[plan], n(&ask.limit).as_ref())?;
+        match n(&ask.at) {
             None if ask.per_unit => Ok(curve.per_unit),
             None => Err(NoValue::new(Why::NotRecorded, "how many units")),
-            Some(at) if ask.per_unit && at.number.is_zero() => Err(NoValue::new(Why::ZeroCount, "no unit")),
-            Some(at) if ask.per_unit => Ok(curve.cost(&at.number) / &at.number),
-            Some(at) => Ok(curve.cost(&at.number)),
+            Some(at) if ask.per_unit && at.is_zero() => Err(NoValue::new(Why::ZeroCount, "no unit")),
+            Some(at) if ask.per_unit => Ok(curve.cost(&at) / &at),
+            Some(at) => Ok(curve.cost(&at)),
         }
     }
 
@@ -803,7 +848,8 @@ impl One<'_, '_> {
     fn hybrid(&self, ask: &HybridOf) -> Result<Q, NoValue> {
         let (base, peaks) = (self.plan(&ask.base)?, self.plan(&ask.peaks)?);
         self.comparable(&[base, peaks], &[])?;
-        let (base, peaks) = (self.curve(base, None)?, self.curve(peaks, None)?);
+        let both = [base, peaks];
+        let (base, peaks) = (self.curve(base, &both, None)?, self.curve(peaks, &both, None)?);
         let demand: Vec<Q> = ask.demand.iter().map(|one| one.0.clone()).collect();
         let machines = ask.machines.as_ref().map_or_else(Q::one, |machines| machines.0.clone());
         let made = hybrid(&base, &peaks, &demand, &machines);

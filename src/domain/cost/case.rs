@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use super::calendar::Moment;
-use super::field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Price, RateText};
+use super::field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Price, RateText, UnitOf};
 use super::number::RoundMode;
 use super::question::Question;
 use super::unit::Quantity;
@@ -265,6 +265,9 @@ pub struct Component {
     /// What is free.
     #[serde(default)]
     pub allowance: Option<Allowance>,
+    /// What is taken off the amount, before floor and cap.
+    #[serde(default)]
+    pub discount: Option<Number>,
     /// Least amount.
     #[serde(default)]
     pub floor: Option<Limit>,
@@ -342,6 +345,8 @@ pub enum Driver {
     Count(String),
     /// Pixels of every attempted, completed or accepted output.
     Pixels(String),
+    /// Seconds of every attempted, completed or accepted output, for a price per second of video or speech.
+    Seconds(String),
 }
 
 /// Whether a month that is only begun is charged by its part.
@@ -809,8 +814,9 @@ pub struct Commitment {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tax {
-    /// As "0.19" or "19 %".
-    pub rate: Number,
+    /// As "0.19" or "19 %"; none where tax stands on the bill as lines of its own.
+    #[serde(default)]
+    pub rate: Option<Number>,
     /// Whether the sum or each line is taxed.
     #[serde(default)]
     pub on: Option<TaxOn>,
@@ -916,6 +922,8 @@ pub struct Outcome {
     pub width: Option<Count>,
     /// Height of an image in pixels.
     pub height: Option<Count>,
+    /// Length of one output, of video or speech.
+    pub length: Option<Lasting>,
     /// How long rates ("2450 per s") went on; the wall time of the resources where not stated.
     pub lasts: Option<Lasting>,
     /// First instant.
@@ -930,6 +938,9 @@ pub struct Outcome {
 pub struct Plan {
     /// Its name.
     pub id: String,
+    /// What one unit is; an hour where it is a time and not stated.
+    #[serde(default)]
+    pub unit: Option<UnitOf>,
     /// Paid whatever is used: once a machine where there is a capacity.
     #[serde(default)]
     pub fixed: Option<Price>,

@@ -1,10 +1,12 @@
 //! What the work came to: outcomes counted, checked against each other, and derived where one follows from two others.
 
-use num_traits::Zero as _;
+use num_traits::{One as _, Zero as _};
 
 use super::answer::{NoValue, Why};
+use super::calendar::Span;
 use super::case::{Case, Outcome};
 use super::field::Count;
+use super::ledger::share_of;
 use super::number::{Q, show};
 use super::world::{Fault, World};
 
@@ -98,13 +100,31 @@ pub(super) fn of_one(world: &World<'_>, idx: usize, what: &str) -> Result<Q, NoV
     value.ok_or_else(not_recorded)
 }
 
-/// How many of `what` all outcomes together have, of one kind where `kind` names one, of one resource where one is chosen.
-pub(super) fn of_all(world: &World<'_>, what: &str, kind: &str, resources: &[usize]) -> Result<Q, NoValue> {
+/// How many of `what` all outcomes together have, of one kind where `kind` names one, of one resource where one is chosen,
+/// in a window where one is asked for. Without any dates all outcomes are those of the window.
+pub(super) fn of_all(
+    world: &World<'_>,
+    what: &str,
+    kind: &str,
+    resources: &[usize],
+    window: Option<Span>,
+) -> Result<Q, NoValue> {
+    let window = window.filter(|_| world.outcomes.iter().any(|(_, span)| span.is_some()));
     let mut sum: Option<Q> = None;
     for (idx, (one, (resource, _))) in world.case.outcomes.iter().zip(&world.outcomes).enumerate() {
         let is_kind = kind.is_empty() || one.what == kind;
         let is_ours = resources.is_empty() || resource.is_some_and(|resource| resources.contains(&resource));
         if is_kind && is_ours {
+            let share =
+                window.map(|window| share_of(world.outcomes.get(idx).and_then(|one| one.1), window)).transpose()?;
+            let share = share.unwrap_or_else(Q::one);
+            if share.is_zero() {
+                sum.get_or_insert_with(Q::zero);
+                continue;
+            }
+            if !share.is_one() {
+                return Err(NoValue::new(Why::NotRecorded, format!("{what} of a part of an outcome's time")));
+            }
             let n = of_one(world, idx, what)?;
             sum = Some(sum.map_or_else(|| n.clone(), |sum| sum + &n));
         }

@@ -129,8 +129,11 @@ impl FromText for RateText {
 
     fn from_text(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no rate, as \"3.60 per hour\", \"90 once\" or \"3 % of gpu\"");
-        let rate = if let Some((amount, per)) = text.split_once(" per ") {
-            Self { amount: Amount::from_text(amount)?, per: Per::Quantity(Quantity::parse_per(per)?) }
+        // "per GB per month" and "/GB/month" say what "per GB-month" says.
+        let spelled = text.replace('/', " per ");
+        let rate = if let Some((amount, per)) = spelled.split_once(" per ") {
+            let per: Vec<&str> = per.split(" per ").map(str::trim).collect();
+            Self { amount: Amount::from_text(amount)?, per: Per::Quantity(Quantity::parse_per(&per.join("-"))?) }
         } else if let Some(amount) = text.trim_end().strip_suffix(" once") {
             Self { amount: Amount::from_text(amount)?, per: Per::Once }
         } else if let Some((percent, of)) = text.split_once(" % of ") {
@@ -216,6 +219,12 @@ impl FromText for Lasting {
     const EXPECTING: &'static str = "a quoted length of time, as \"90 s\" or \"700 h\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.len() > 2 && words.len().is_multiple_of(2) {
+            // "24 h 15 min" is the sum of its parts.
+            let mut parts = words.chunks(2).map(|pair| Self::from_text(&pair.join(" ")));
+            return parts.try_fold(Self(whole(0)), |sum, part| Ok(Self(sum.0 + part?.0)));
+        }
         let quantity = Quantity::parse(text)?;
         if quantity.unit.has_month() {
             return Err(format!("\"{text}\" has no fixed length; write hours or days, or from and to"));
@@ -301,6 +310,18 @@ impl FromText for Moment {
     }
 }
 
+/// What one unit is: `"h"`, `"request"`, `"1000 tokens"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitOf(pub Quantity);
+
+impl FromText for UnitOf {
+    const EXPECTING: &'static str = "a quoted unit, as \"h\" or \"request\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Quantity::parse_per(text).map(Self)
+    }
+}
+
 /// A currency code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub Currency);
@@ -313,4 +334,4 @@ impl FromText for Code {
     }
 }
 
-from_text!(Amount, Price, RateText, Number, Count, Quantity, Lasting, Every, MonthBasis, Moment, Code);
+from_text!(Amount, Price, RateText, Number, Count, Quantity, Lasting, Every, MonthBasis, Moment, Code, UnitOf);

@@ -123,6 +123,7 @@ impl<'a, 'w> Meter<'a, 'w> {
             (Per::Once, _) => self.once(),
             (Per::Quantity(_), Some(Driver::Count(what))) => self.counted(what)?,
             (Per::Quantity(_), Some(Driver::Pixels(what))) => self.pixels(what)?,
+            (Per::Quantity(_), Some(Driver::Seconds(what))) => self.seconds(what)?,
             (Per::Quantity(per), driver) if per.unit.time.is_some() => {
                 match driver.as_ref().and_then(|driver| self.integrated(driver)) {
                     Some(volumes) => self.volumes(&volumes)?,
@@ -297,6 +298,20 @@ impl<'a, 'w> Meter<'a, 'w> {
             line.metered = &line.metered * size;
             line.rounded.clone_from(&line.metered);
             line.size.clone_from(&line.metered);
+        }
+        Ok(lines)
+    }
+
+    fn seconds(&self, what: &str) -> Result<Vec<Line>, NoValue> {
+        let mut lines = self.counted(what)?;
+        for line in &mut lines {
+            let length = self.world.case.outcomes.get(line.run).and_then(|one| one.length.as_ref());
+            let length = length.ok_or_else(|| NoValue::new(Why::NotRecorded, "the length of an output"))?;
+            line.secs = &line.metered * &length.0;
+            line.size = Q::one();
+            line.metered.clone_from(&line.secs);
+            line.rounded.clone_from(&line.secs);
+            line.billed_secs.clone_from(&line.secs);
         }
         Ok(lines)
     }
@@ -772,7 +787,8 @@ fn meter_of(driver: &Driver) -> &str {
         | Driver::PeakOfDay(meter)
         | Driver::P95(meter)
         | Driver::Count(meter)
-        | Driver::Pixels(meter) => meter,
+        | Driver::Pixels(meter)
+        | Driver::Seconds(meter) => meter,
         Driver::Requested => "",
     }
 }

@@ -11,6 +11,7 @@
 
 mod answer;
 mod ask;
+mod basis;
 mod calendar;
 mod case;
 mod count;
@@ -29,10 +30,10 @@ mod wallet;
 mod world;
 
 pub use answer::{Answer, NoValue, Wanted, Why};
-pub use ask::ViewAmount;
+pub use basis::{Accrual, Cash, Diagnostic as DiagnosticAmount};
 pub use calendar::Moment;
 pub use case::*;
-pub use field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Per, Price, RateText};
+pub use field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Per, Price, RateText, UnitOf};
 pub use number::{Q, RoundMode, show as exact_text};
 
 pub use offer::{OfferMonth, month_of_offer};

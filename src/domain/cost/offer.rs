@@ -6,6 +6,7 @@ use num_traits::One as _;
 use rust_decimal::Decimal;
 
 use super::answer::{NoValue, Why};
+use super::basis::Accrual;
 use super::case::{Case, Category, Component, Resource, Session, SessionFields, Status};
 use super::field::{Amount, Lasting, MonthBasis, Per, RateText};
 use super::ledger::Ledger;
@@ -26,7 +27,7 @@ pub struct OfferMonth {
     /// to spread it over. Zero for what another line includes and what does not exist.
     pub lines: Vec<Result<Exact, NoValue>>,
     /// The sum, or why there is none with what it will be at least.
-    pub total: Result<Exact, NoValue>,
+    pub total: Result<Accrual, NoValue>,
 }
 
 /// The month of one unit of an offer, by the engine.
@@ -66,7 +67,7 @@ pub fn month_of_offer(billing: &[billing::Component], term: &Term, month_hours: 
         .collect();
     let total = reader.sum(&Amounts::default()).and_then(|sum| {
         let currency = sum.currency.ok_or_else(|| NoValue::new(Why::MissingPrice, "nothing is priced"))?;
-        Ok(Exact { amount: sum.value, currency })
+        Ok(Accrual::new(Exact { amount: sum.value, currency }))
     });
     OfferMonth { lines, total }
 }

@@ -65,6 +65,9 @@ fn account(world: &World<'_>, reading: &Reading, idx: usize, one: &Priced<'_>) -
     pricer.full_months(&mut lines);
     let mut is_shared = pricer.allowance(&mut lines)?;
     is_shared |= pricer.amounts(&mut lines)?;
+    if let Some(discount) = &one.of.discount {
+        lines.iter_mut().for_each(|line| line.amount *= Q::one() - &discount.0);
+    }
     if let Some(floor) = &one.of.floor {
         is_shared |= pricer.limit(&mut lines, floor, true)?;
     }

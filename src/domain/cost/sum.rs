@@ -7,7 +7,7 @@ use iso_currency::Currency;
 use num_traits::{One as _, Zero as _};
 
 use super::answer::{NoValue, Why};
-use super::calendar::{At, Span, date, day_span, month, month_span, zone};
+use super::calendar::{At, Span, date, day_span, meet, month, month_span, secs, zone};
 use super::case::{ChargeKind, MoneyRounding, Tax, TaxOn};
 use super::ledger::{Entry, Kind, Ledger, Owner, share_of};
 use super::number::{Q, round_places};
@@ -166,7 +166,8 @@ impl Reader<'_, '_> {
             Owner::Component(idx) => self.world.components.get(*idx).is_some_and(super::world::Priced::counts),
             _ => true,
         };
-        if !owners.iter().any(counts) {
+        // What another component includes costs nothing by itself; a whole offer of such parts has no price.
+        if !owners.iter().any(counts) && (owners.is_empty() || ask.of.is_empty()) {
             let why = if owners.is_empty() { Why::NotRecorded } else { Why::MissingPrice };
             return Err(NoValue::new(why, "nothing is priced"));
         }
@@ -198,10 +199,11 @@ impl Reader<'_, '_> {
         let mut currency = ask.currency.map(|code| code.0);
         let convert_to = currency;
         let mut lines: BTreeMap<(Owner, usize), (Q, bool)> = BTreeMap::new();
+        let window = self.window(ask)?;
         for (nth, (entry, share)) in self.entries(ask, owners)?.into_iter().enumerate() {
-            let amount = &entry.amount * share;
+            let amount = &entry.amount * &share;
             let amount = match convert_to {
-                Some(to) => convert(self.world, &amount, entry.currency, to, entry.span.map(|span| span.0))?,
+                Some(to) => self.converted(&entry, &share, to, window)?,
                 None => {
                     let first = *currency.get_or_insert(entry.currency);
                     if first != entry.currency {
@@ -232,8 +234,27 @@ impl Reader<'_, '_> {
             basis: ask.basis,
             owners: owners.to_vec(),
             resources: self.resources(&ask.resources),
-            window: self.window(ask)?,
+            window,
             states: ask.states.clone(),
+        })
+    }
+
+    /// An entry in another currency: each part of its time by the rate that holds then.
+    fn converted(&self, entry: &Entry, share: &Q, to: Currency, window: Option<Span>) -> Result<Q, NoValue> {
+        let whole = entry.span.filter(|span| span.0 < span.1);
+        let seen = whole.and_then(|span| window.map_or(Some(span), |window| meet(span, window)));
+        let Some(seen) = seen else {
+            return convert(self.world, &(&entry.amount * share), entry.currency, to, entry.span.map(|span| span.0));
+        };
+        let mut edges: Vec<At> = self.world.exchange.iter().filter_map(|rate| rate.0).collect();
+        edges.retain(|at| seen.0 < *at && *at < seen.1);
+        edges.extend([seen.0, seen.1]);
+        edges.sort();
+        edges.dedup();
+        let length = secs(seen.0, seen.1);
+        edges.iter().zip(edges.iter().skip(1)).try_fold(Q::zero(), |sum, (from, until)| {
+            let part = &entry.amount * share * secs(*from, *until) / &length;
+            Ok(sum + convert(self.world, &part, entry.currency, to, Some(*from))?)
         })
     }
 
@@ -261,9 +282,10 @@ impl Reader<'_, '_> {
         };
         let taxed: Vec<&Q> =
             lines.iter().filter(|((owner, _), line)| is_taxed(owner) && !line.1).map(|(_, line)| &line.0).collect();
-        let all = sum(false) + sum(true);
-        let due = tax_on(tax, &taxed, tax.on.unwrap_or(self.tax.on), places);
-        let net = if tax.included { &all - &due } else { all };
+        let made = tax_on(tax, &taxed, tax.on.unwrap_or(self.tax.on), places);
+        let net = if tax.included { sum(false) - &made } else { sum(false) };
+        // What stands on the bill as a line of its own is tax like any other.
+        let due = made + sum(true);
         let is_back = tax.reclaimable.unwrap_or(self.tax.reclaimable);
         match (ask.tax, ask.basis) {
             (TaxPart::Only, _) => due,
@@ -276,7 +298,8 @@ impl Reader<'_, '_> {
 
 /// The tax on these lines.
 fn tax_on(tax: &Tax, lines: &[&Q], on: TaxOn, places: &dyn Fn(MoneyRounding) -> u32) -> Q {
-    let share = if tax.included { &tax.rate.0 / (Q::one() + &tax.rate.0) } else { tax.rate.0.clone() };
+    let rate = tax.rate.as_ref().map_or_else(Q::zero, |rate| rate.0.clone());
+    let share = if tax.included { &rate / (Q::one() + &rate) } else { rate };
     let rounded =
         |value: Q| tax.round.map_or_else(|| value.clone(), |round| round_places(&value, places(round), round.mode));
     match on {

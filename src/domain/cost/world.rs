@@ -172,7 +172,7 @@ impl<'a> World<'a> {
                         "a rate of exchange needs two currencies and an amount above zero",
                     ));
                 }
-                let on = rate.on.as_ref().map(|on| base.at(on, base.zone.or(Some(Tz::UTC)))).transpose()?;
+                let on = rate.on.as_ref().map(|on| base.at(on, base.zone_of(on))).transpose()?;
                 Ok((on, rate.one.0, is, currency))
             })
             .collect::<Checked<Vec<_>>>()?;
@@ -181,14 +181,21 @@ impl<'a> World<'a> {
             .iter()
             .map(|one| {
                 let resource = one.resource.as_deref().map(|id| base.resource(id)).transpose()?;
-                Ok((resource, base.maybe_span(one.from.as_ref(), one.to.as_ref(), base.zone)?))
+                Ok((
+                    resource,
+                    base.maybe_span(
+                        one.from.as_ref(),
+                        one.to.as_ref(),
+                        one.from.as_ref().map_or(base.zone, |from| base.zone_of(from)),
+                    )?,
+                ))
             })
             .collect::<Checked<Vec<_>>>()?;
         super::count::check(case)?;
         if let Some(wallet) = &case.wallet {
             base.money(&wallet.opening, "wallet")?;
             for moment in wallet.top_ups.iter().flat_map(|top_up| top_up.on.iter().chain(&top_up.expires)) {
-                base.at(moment, base.zone.or(Some(Tz::UTC)))?;
+                base.at(moment, base.zone_of(moment))?;
             }
         }
         for one in case
@@ -292,6 +299,11 @@ struct Base<'a> {
 impl<'a> Base<'a> {
     fn at(&self, moment: &Moment, zone: Option<Tz>) -> Checked<At> {
         moment.at(zone).map_err(|text| Fault::new(moment.text.as_str(), text))
+    }
+
+    /// The zone of a date that only orders things: UTC where none is stated.
+    fn zone_of(&self, moment: &Moment) -> Option<Tz> {
+        if moment.date().is_some() { self.zone.or(Some(Tz::UTC)) } else { self.zone }
     }
 
     fn span(&self, from: &Moment, to: &Moment, zone: Option<Tz>) -> Checked<Span> {
@@ -486,7 +498,8 @@ impl<'a> Base<'a> {
     fn component(&self, one: &'a Component) -> Checked<Priced<'a>> {
         let wrong = |text: String| Fault::new(one.id.as_str(), format!("component \"{}\": {text}", one.id));
         let zone = named_zone(one.zone.as_deref())?.or(self.zone);
-        let at = |moment: Option<&Moment>| moment.map(|moment| self.at(moment, zone.or(Some(Tz::UTC)))).transpose();
+        let at =
+            |moment: Option<&Moment>| moment.map(|moment| self.at(moment, zone.or(self.zone_of(moment)))).transpose();
         let mut rates = Vec::new();
         if let Some(rate) = &one.rate {
             rates.push(self.rate(rate, "", &one.id)?);
@@ -544,6 +557,9 @@ impl<'a> Base<'a> {
             && step.number.is_zero()
         {
             return Err(wrong("a step of zero".to_owned()));
+        }
+        if one.discount.as_ref().is_some_and(|discount| discount.0 > whole(1)) {
+            return Err(wrong("a discount above the whole".to_owned()));
         }
         if !matches!(one.tb, None | Some(1000 | 1024)) {
             return Err(wrong("tb is 1000 or 1024".to_owned()));
@@ -672,7 +688,7 @@ impl<'a> Base<'a> {
 
     fn commitment(&self, one: &'a Commitment) -> Checked<Committed<'a>> {
         let wrong = |text: &str| Fault::new(one.id.as_str(), format!("commitment \"{}\" {text}", one.id));
-        let zone = self.zone.or(Some(Tz::UTC));
+        let zone = one.from.as_ref().map_or(self.zone, |from| self.zone_of(from));
         let start = one.from.as_ref().map(|from| self.at(from, zone)).transpose()?;
         let end = match (&one.from, &one.to) {
             (Some(from), Some(to)) => Some(self.span(from, to, zone)?.1),
@@ -735,8 +751,9 @@ impl<'a> Base<'a> {
                 _ => return Err(wrong("needs either an amount, or billed and effective")),
             };
             let money = |amount: &Amount| self.money(amount, about);
-            let at = self.maybe_span(charge.on.as_ref(), None, self.zone)?;
-            let during = self.maybe_span(charge.from.as_ref(), charge.to.as_ref(), self.zone)?;
+            let zone = |one: &Option<Moment>| one.as_ref().map_or(self.zone, |one| self.zone_of(one));
+            let at = self.maybe_span(charge.on.as_ref(), None, zone(&charge.on))?;
+            let during = self.maybe_span(charge.from.as_ref(), charge.to.as_ref(), zone(&charge.from))?;
             let resource = charge.resource.as_deref().map(|id| self.resource(id)).transpose()?;
             out.push(Billed {
                 billed: money(billed)?,

@@ -133,3 +133,41 @@ fn ask(body: &str, question: &str) -> String {
         Err(error) => error.text,
     }
 }
+
+/// Statuses and lines of the verb as scripts meet them.
+#[test]
+fn the_verb_tells_what_agrees() {
+    use crate::cli::{leasebench, told};
+
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("cases");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.to_str().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    let run = |args: &[&str]| told(&leasebench(temp.path(), args).output().unwrap());
+
+    write(
+        "a.ron",
+        r#"(id: "a", currency: "USD", charges: [(amount: "2")], questions: [(name: "sum", ask: amount(), expect: "2")])"#,
+    );
+    let (code, out, err) = run(&["cost-case", path]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "agrees   a · sum  2\n1 of 1 cases agree, 1 answers\n", ""));
+
+    write(
+        "b.ron",
+        r#"(id: "b", currency: "USD", charges: [(amount: "2")], questions: [(name: "sum", ask: amount(), expect: "3")])"#,
+    );
+    let (code, out, err) = run(&["cost-case", path]);
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (1, "agrees   a · sum  2\ndiffers  b · sum  2: 3 was expected\n1 of 2 cases agree, 2 answers\n", "")
+    );
+
+    write("c.ron", "(id: \"c\",\n questions: 3)");
+    let (code, out, err) = run(&["cost-case", path, "--json"]);
+    assert_eq!((code, err.as_str()), (2, ""));
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["agreed"], &json["total"]), (&1.into(), &3.into()));
+    assert_eq!(json["cases"][0]["answers"][0]["value"], "2");
+    assert_eq!(json["unreadable"][0]["line"], 2);
+}

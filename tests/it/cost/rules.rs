@@ -390,7 +390,197 @@ commitments: [(id: "p", from: "2027-01-15", to: "2027-04-15", rate: "100 per mon
 questions: [(name: "feb", ask: amount(basis: cash, month: "2027-02"), expect: "100"), (name: "apr", ask: amount(basis: cash, month: "2027-04"), expect: "0"), (name: "all", ask: amount(), expect: "300")],
 "#,
     ),
+    (
+        "the length of a session in several units",
+        r#"
+currency: "USD",
+components: [(id: "r", rate: "1.00/instance/h", step: "1 s")],
+resources: [(id: "a", sessions: ["24 h 15 min"])],
+questions: [(name: "h", ask: quantity(unit: "h"), expect: "24.25"), (name: "a", ask: amount(), expect: "24.25"), (name: "i", ask: quantity(unit: "instance-h"), expect: "24.25")],
+"#,
+    ),
+    (
+        "a use in another currency over a change of rates",
+        r#"
+zone: "UTC",
+components: [(id: "g", rate: "7.2 CNY per hour")],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-10-03")])],
+exchange: [(on: "2026-10-01", one: "USD", is: "7.2 CNY"), (on: "2026-10-02", one: "USD", is: "7.5 CNY")],
+questions: [(name: "a", ask: amount(currency: "USD"), expect: "47.04"), (name: "d", ask: amount(currency: "USD", day: "2026-10-02"), expect: "23.04")],
+"#,
+    ),
+    (
+        "outcomes of a month",
+        r#"
+currency: "USD", zone: "UTC",
+components: [(id: "g", rate: "1 per hour")],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-12-01")])],
+outcomes: [(accepted: 744, from: "2026-10-01", to: "2026-11-01"), (accepted: 360, from: "2026-11-01", to: "2026-12-01")],
+questions: [(name: "o", ask: unit_cost(per: "accepted", month: "2026-10"), expect: "1"), (name: "n", ask: unit_cost(per: "accepted", month: "2026-11"), expect: "2"), (name: "d", ask: unit_cost(per: "accepted", day: "2026-11-02"), expect: "no value: not_recorded"), (name: "all", ask: unit_cost(per: "accepted"), expect: "61/46")],
+"#,
+    ),
+    (
+        "seconds of video",
+        r#"
+currency: "USD",
+components: [(id: "v", category: api_usage, rate: "0.05 per s", driver: seconds("completed"))],
+outcomes: [(what: "video", attempted: 12, completed: 10, accepted: 8, length: "6 s")],
+questions: [(name: "a", ask: amount(), expect: "3"), (name: "u", ask: unit_cost(per: "accepted"), expect: "0.375"), (name: "s", ask: quantity(unit: "s"), expect: "60")],
+"#,
+    ),
+    (
+        "a discount before the cap",
+        r#"
+currency: "USD",
+components: [(id: "v", rate: "2 per hour", discount: "50 %", cap: (amount: "30"))],
+resources: [(id: "a", sessions: ["20 h"]), (id: "b", sessions: ["100 h"])],
+questions: [(name: "a", ask: amount(), expect: "50")],
+"#,
+    ),
+    (
+        "tax as a line of the bill",
+        r#"
+currency: "EUR",
+charges: [(amount: "500"), (amount: "95", kind: tax)],
+tax: (reclaimable: true),
+outcomes: [(accepted: 1000)],
+questions: [(name: "c", ask: amount(), expect: "500"), (name: "u", ask: unit_cost(per: "accepted"), expect: "0.5"), (name: "cash", ask: amount(basis: cash), expect: "595"), (name: "t", ask: tax(), expect: "95")],
+"#,
+    ),
+    (
+        "an included part named alone",
+        r#"
+currency: "EUR",
+components: [(id: "a", covers: ["gpu", "disk"], rate: "5 once"), (id: "b", covers: ["disk"], inside: "a")],
+questions: [(name: "b", ask: amount(of: ["b"]), expect: "0"), (name: "t", ask: amount(), expect: "5")],
+"#,
+    ),
+    (
+        "an unknown component with its bound",
+        r#"
+currency: "EUR",
+components: [(id: "a", rate: "5 once"), (id: "b", status: unknown), (id: "c", status: not_applicable)],
+questions: [(name: "t", ask: amount(), expect: "no value: missing_price", at_least: "5")],
+"#,
+    ),
+    (
+        "dates of a bill without a zone",
+        r#"
+currency: "CNY",
+charges: [(on: "2026-10-10", amount: "198.00")],
+exchange: [(on: "2026-10-10", one: "USD", is: "7.2")],
+commitments: [(id: "c", from: "2026-10-01", to: "2026-11-01", rate: "1 per hour")],
+questions: [(name: "t", ask: amount(of: ["c"]), expect: "744")],
+"#,
+    ),
+    (
+        "pieces by instants",
+        r#"
+currency: "USD", zone: "Europe/Berlin",
+components: [(id: "g", rate: "1 per hour", states: {"running": "billed", "off": "not billed"}), (id: "d", rate: "0.1 per hour", states: {"*": "billed"})],
+resources: [(id: "a", sessions: [(from: "2026-10-24T22:00", to: "2026-10-25T22:00", pieces: [(state: "running"), (from: "2026-10-25T01:00", state: "off"), (from: "2026-10-25T04:00")])])],
+questions: [(name: "g", ask: amount(of: ["g"]), expect: "21"), (name: "d", ask: amount(of: ["d"]), expect: "2.5"), (name: "off", ask: quantity(of: ["d"], unit: "h", states: ["off"]), expect: "4")],
+"#,
+    ),
+    (
+        "a reservation used beyond itself and a share of components",
+        r#"
+currency: "USD", zone: "UTC",
+components: [(id: "g", rate: "2 per gpu-hour", quantity: "4 gpu"), (id: "support", category: support, rate: "10 % of g")],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-10-02")])],
+commitments: [(id: "r", applies_to: ["g"], from: "2026-10-01", to: "2026-10-02", quantity: "3 gpu", rate: "1 per gpu-hour")],
+questions: [(name: "g", ask: amount(of: ["g"]), expect: "120"), (name: "s", ask: amount(of: ["support"]), expect: "19.2"), (name: "r", ask: amount(of: ["r"]), expect: "0"), (name: "t", ask: amount(), expect: "139.2"), (name: "cash", ask: amount(basis: cash, of: ["g", "r"]), expect: "120")],
+"#,
+    ),
+    (
+        "a minimum fee with no use",
+        r#"
+currency: "USD",
+components: [(id: "e", rate: "0.1 per GB", driver: used("e"), floor: (amount: "5", scope: account))],
+usage: [(meter: "e", quantity: "0 GB")],
+questions: [(name: "t", ask: amount(), expect: "5")],
+"#,
+    ),
+    (
+        "cost of a free period",
+        r#"
+currency: "USD",
+components: [(id: "e", rate: "0 per hour")],
+resources: [(id: "a", sessions: ["10 h"])],
+outcomes: [(accepted: 50)],
+questions: [(name: "u", ask: unit_cost(per: "accepted"), expect: "0")],
+"#,
+    ),
+    (
+        "hybrid with two machines",
+        r#"
+currency: "USD",
+plans: [(id: "rent", fixed: "2.4", per_unit: "0.001", capacity: "1000"), (id: "api", per_unit: "0.005")],
+questions: [(name: "t", ask: hybrid(base: "rent", peaks: "api", demand: ["500", "2500"], machines: 2), expect: "14.6"), (name: "b", ask: hybrid(base: "rent", peaks: "api", demand: ["500", "2500"], part: all_base), expect: "17.4")],
+"#,
+    ),
+    (
+        "a staircase over months",
+        r#"
+currency: "USD",
+plans: [(id: "hour", per_unit: "3"), (id: "reserved", once: "1000", per_unit: "1"), (id: "month", per_unit_of_limit: "1.5")],
+questions: [(name: "s", ask: break_even(between: ("hour", "month"), find: utilisation, limit: "730 h"), expect: "0.5"), (name: "c", ask: break_even(between: ("hour", "reserved"), find: first_whole), expect: "501"), (name: "sv", ask: break_even(between: ("hour", "reserved"), find: saving, at: "730 h"), expect: "460")],
+"#,
+    ),
+    (
+        "two units in one comparison",
+        r#"
+currency: "USD",
+plans: [(id: "a", per_unit: "3", capacity: "100 requests"), (id: "b", fixed: "10", capacity: "50 images")],
+questions: [(name: "c", ask: break_even(between: ("a", "b")), expect: "no value: unknown_unit")],
+"#,
+    ),
+    (
+        "hours of the month as days",
+        r#"
+currency: "USD",
+plans: [(id: "a", per_unit: "1"), (id: "b", fixed: "372")],
+questions: [(name: "c", ask: break_even(between: ("a", "b"), find: utilisation, limit: "31 days"), expect: "0.5")],
+"#,
+    ),
 ];
+
+/// Whatever is cut out of a case or put into it, the answer is a case or an error with its place.
+#[test]
+fn damaged_cases_are_told_and_never_fatal() {
+    let mut seed = 20_261_130_u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let pieces = [
+        "\"",
+        "0",
+        "-1",
+        "1e9",
+        "(",
+        ")",
+        "99999999999999999999999999",
+        "month",
+        "\"2026-02-30\"",
+        "[]",
+        "/0",
+        "\u{4e2d}",
+    ];
+    for (name, body) in RULES {
+        let text = format!("(id: \"{name}\", {body})");
+        for _ in 0..60 {
+            let mut chars: Vec<char> = text.chars().collect();
+            let at = next(chars.len());
+            let end = (at + next(9)).min(chars.len());
+            chars.splice(at..end, pieces[next(pieces.len())].chars());
+            let damaged: String = chars.into_iter().collect();
+            if let Err(error) = cost::read_case(&damaged).and_then(|case| cost::answer(&case)) {
+                assert!(error.line > 0 && error.column > 0 && !error.text.is_empty(), "{damaged}");
+            }
+        }
+    }
+}
 
 #[test]
 fn rules_give_what_was_worked_out_by_hand() {
