@@ -151,7 +151,7 @@ fn the_verb_tells_what_agrees() {
         r#"(id: "a", currency: "USD", charges: [(amount: "2")], questions: [(name: "sum", ask: amount(), expect: "2")])"#,
     );
     let (code, out, err) = run(&["cost-case", path]);
-    assert_eq!((code, out.as_str(), err.as_str()), (0, "agrees   a · sum  2\n1 of 1 cases agree, 1 answers\n", ""));
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "agrees   a · sum  2\n1 of 1 case agrees, 1 answer\n", ""));
 
     write(
         "b.ron",
