@@ -1,214 +1,21 @@
-//! Step 7: what one accepted answer costs, side by side, each component once.
+//! Components counted once, then what was accepted, then the rows that explain.
 
 use egui::Ui;
 use num_rational::BigRational;
 
-use crate::app::command::{Command, Screen};
-use crate::app::derived::CandidateView;
-use crate::app::state::{Project, State};
+use super::{Offer, cost_of_work, money};
+use crate::app::command::Command;
+use crate::app::state::Project;
 use crate::domain::billing::Category;
-use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{Carried, StepChoice, to_f64};
 use crate::domain::compare::month::{LineAmount, MonthCost};
-use crate::domain::evidence::Kind;
 use crate::domain::figure::{Answer, Gap};
 use crate::domain::format;
 use crate::domain::load::Arrivals;
 use crate::domain::money::{Exact, round_to_places};
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::{Font, tokens};
-use crate::ui::widgets::badge::{BadgeSize, Mark, badge};
-use crate::ui::widgets::{
-    Card, Column, FigureUi, Row, Table, bar, caption, columns, empty_state, heading, page_header, segmented, small,
-    split, swatch,
-};
-
-/// Which cost the large figures show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
-    Thousand,
-    Million,
-}
-
-/// A candidate with everything its column shows.
-#[derive(Clone, Copy)]
-struct Offer<'a> {
-    candidate: &'a Candidate,
-    view: &'a CandidateView,
-}
-
-impl Offer<'_> {
-    fn cost(&self, view: View) -> &Answer<Exact> {
-        match view {
-            View::Thousand => &self.view.cost.per_thousand,
-            View::Million => &self.view.cost.per_million_tokens,
-        }
-    }
-}
-
-/// Draws the step.
-pub fn cost_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
-    let Some(project) = &state.project else { return };
-    let words = &text.cost;
-    let id = egui::Id::unique("cost view");
-    let mut shown = ui.data(|data| data.get_temp(id)).unwrap_or(View::Thousand);
-    let offers = offers(state, project, shown);
-    page_header(ui, &words.title, &finding(&offers, text), |ui| {
-        let views = [(View::Thousand, words.view_thousand.as_str()), (View::Million, words.view_million.as_str())];
-        if let (false, Some(chosen)) = (offers.is_empty(), segmented(ui, &views, shown)) {
-            shown = chosen;
-        }
-    });
-    ui.data_mut(|data| {
-        data.insert_temp(id, shown);
-    });
-    if offers.is_empty() {
-        if empty_state(ui, &words.empty, &words.empty_button, &words.empty_then) {
-            out.push(Command::Go(Screen::Candidates));
-        }
-        return;
-    }
-    let t = tokens(ui);
-    ui.horizontal_wrapped(|ui| {
-        let title = if shown == View::Thousand { &words.per_thousand_title } else { &words.per_million_title };
-        ui.label(Font::Subhead.rich(title));
-        caption(ui, &words.accepted_means);
-    });
-    ui.add_space(t.space.xs);
-    cards_ui(ui, &offers, shown, text, out);
-    ui.add_space(t.space.m);
-    Card::new().tight().show(ui, |ui| table_ui(ui, project, &offers, text, out));
-    ui.add_space(t.space.xs);
-    caption(ui, &words.never_added);
-    ui.add_space(t.space.m);
-    Card::new().show(ui, |ui| bars_ui(ui, &offers, text));
-    ui.add_space(t.space.xs);
-    caption(ui, &words.bill_open);
-}
-
-/// Candidates in the order of their cost, those without one last in the order of the plan.
-fn offers<'a>(state: &'a State, project: &'a Project, shown: View) -> Vec<Offer<'a>> {
-    let mut offers: Vec<Offer<'a>> = state
-        .derived
-        .candidates
-        .iter()
-        .filter_map(|view| Some(Offer { candidate: project.plan.candidate(&view.id)?, view }))
-        .collect();
-    offers.sort_by(|a, b| match (a.cost(shown), b.cost(shown)) {
-        (Ok(a), Ok(b)) if a.value.currency == b.value.currency => a.value.amount.cmp(&b.value.amount),
-        (Ok(_), Err(_)) => std::cmp::Ordering::Less,
-        (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
-        _ => std::cmp::Ordering::Equal,
-    });
-    offers
-}
-
-fn money(exact: &Exact) -> String {
-    format!("{} {}", exact.show(), exact.currency.code())
-}
-
-fn cost_of_work(exact: &Exact) -> String {
-    exact.show_significant(4)
-}
-
-fn finding(offers: &[Offer<'_>], text: &Text) -> String {
-    let words = &text.cost;
-    let known: Vec<(&Offer<'_>, &Exact)> =
-        offers.iter().filter_map(|offer| Some((offer, &offer.view.cost.per_thousand.as_ref().ok()?.value))).collect();
-    let Some((lowest, value)) = known
-        .iter()
-        .min_by(|(_, a), (_, b)| a.amount.cmp(&b.amount))
-        .filter(|(_, first)| known.iter().all(|(_, other)| other.currency == first.currency))
-    else {
-        return words.none_known.clone();
-    };
-    let template = if known.len() > 1 { &words.cheapest } else { &words.only_one };
-    let value = format!("{} {}", cost_of_work(value), value.currency.code());
-    fill(template, &[("candidate", lowest.candidate.name.clone()), ("value", value)])
-}
-
-fn cards_ui(ui: &mut Ui, offers: &[Offer<'_>], shown: View, text: &Text, out: &mut Vec<Command>) {
-    let t = tokens(ui);
-    let lowest = offers.first().and_then(|offer| offer.cost(shown).as_ref().ok()).map(|figure| figure.value.clone());
-    // Three columns as a meeting reads them; more candidates go on in the next row.
-    for (row_idx, row) in offers.chunks(3).enumerate() {
-        if row_idx > 0 {
-            ui.add_space(t.space.m);
-        }
-        columns(ui, t.space.m, [1.0, 1.0, 1.0], |cells| {
-            for (idx, (ui, offer)) in cells.iter_mut().zip(row).enumerate() {
-                let is_lowest = row_idx == 0 && idx == 0 && lowest.is_some();
-                Card::new().selected(is_lowest).min_height(142.0).show(ui, |ui| {
-                    card_ui(ui, offer, shown, lowest.as_ref(), is_lowest, text, out);
-                });
-            }
-        });
-    }
-}
-
-fn card_ui(
-    ui: &mut Ui,
-    offer: &Offer<'_>,
-    shown: View,
-    lowest: Option<&Exact>,
-    is_lowest: bool,
-    text: &Text,
-    out: &mut Vec<Command>,
-) {
-    let words = &text.cost;
-    let cost = &offer.view.cost;
-    ui.horizontal(|ui| {
-        swatch(ui, offer.candidate.series, &offer.candidate.name);
-        ui.label(Font::BodyBold.rich(&offer.candidate.name));
-        let units = cost.carried.as_ref().map_or(1, |carried| carried.units);
-        let rest = if units > 1 {
-            format!("{} {}", offer.candidate.short, fill(&words.units, &[("n", units.to_string())]))
-        } else {
-            offer.candidate.short.clone()
-        };
-        ui.add(egui::Label::new(Font::Small.rich(rest).color(tokens(ui).color.text_secondary)).truncate());
-    });
-    let answer = offer.cost(shown);
-    let template = if shown == View::Thousand { &words.traced_per_thousand } else { &words.traced_per_million };
-    let title = fill(template, &[("candidate", offer.candidate.name.clone())]);
-    let unit = answer.as_ref().map_or("", |figure| figure.value.currency.code());
-    FigureUi::new(&title).unit(unit).font(Font::Figure).show(ui, text, answer, cost_of_work, out);
-    if let Some((low, high)) = answer.as_ref().ok().and_then(|figure| figure.interval.as_ref()) {
-        let values = [("low", cost_of_work(low)), ("high", cost_of_work(high))];
-        caption(ui, &fill(&words.interval, &values));
-    }
-    ui.add_space(2.0);
-    ui.horizontal_wrapped(|ui| {
-        match &offer.view.overall {
-            Some(overall) => {
-                let mark = Mark::from(overall.worst);
-                badge(ui, mark, mark.word(text), BadgeSize::Normal);
-            }
-            None => {
-                small(ui, &words.no_verdict);
-            }
-        }
-        if is_lowest {
-            small(ui, &words.lowest);
-        } else if let Some(more) = above(answer, lowest) {
-            small(ui, &fill(&words.higher_by, &[("percent", more)]));
-        }
-    });
-    if let Some(over) = &cost.over_budget {
-        let color = tokens(ui).color.fail;
-        ui.label(Font::Small.rich(fill(&words.over_budget, &[("amount", money(over))])).color(color));
-    }
-    let kind = cost.carried.as_ref().ok().map(|carried| carried.basis.kind).filter(|kind| *kind != Kind::Real);
-    if let Some(kind) = kind {
-        caption(ui, &fill(&words.demonstration_kind, &[("kind", text.kind(kind).to_owned())]));
-    }
-}
-
-/// How much more than the lowest, in per cent; nothing where the two cannot be compared.
-fn above(answer: &Answer<Exact>, lowest: Option<&Exact>) -> Option<String> {
-    let (value, lowest) = (&answer.as_ref().ok()?.value, lowest?);
-    (value.currency == lowest.currency).then(|| value.share_above(lowest).map(|share| format::percent(share, 0)))?
-}
+use crate::ui::widgets::{Column, FigureUi, Row, Table};
 
 /// One kind of row of the table.
 #[derive(Clone, Copy)]
@@ -230,7 +37,7 @@ enum Line {
     Basis,
 }
 
-fn table_ui(ui: &mut Ui, project: &Project, offers: &[Offer<'_>], text: &Text, out: &mut Vec<Command>) {
+pub(super) fn table_ui(ui: &mut Ui, project: &Project, offers: &[Offer<'_>], text: &Text, out: &mut Vec<Command>) {
     let words = &text.cost;
     let mut lines: Vec<Line> = Category::ALL
         .into_iter()
@@ -456,40 +263,4 @@ fn gap_cell(row: &mut Row<'_>, gap: &Gap, text: &Text) {
 fn whole(n: &BigRational) -> String {
     let rounded = round_to_places(n, 0);
     if to_f64(n).is_finite() { format::group_thousands(&rounded) } else { rounded }
-}
-
-/// A month of one unit by component, one bar a candidate on one scale.
-fn bars_ui(ui: &mut Ui, offers: &[Offer<'_>], text: &Text) {
-    let words = &text.cost;
-    let t = tokens(ui);
-    let totals: Vec<(&Offer<'_>, &Exact)> =
-        offers.iter().filter_map(|offer| Some((offer, &offer.view.cost.month_total.as_ref().ok()?.value))).collect();
-    let Some((_, first)) = totals.first() else {
-        small(ui, &words.none_known);
-        return;
-    };
-    let code = first.currency.code();
-    heading(ui, Font::Heading, &fill(&words.bars_title, &[("currency", code.to_owned())]));
-    ui.add_space(t.space.xs);
-    let scale = totals
-        .iter()
-        .filter(|(_, total)| total.currency == first.currency)
-        .map(|(_, total)| total.to_f64())
-        .fold(f64::MIN_POSITIVE, f64::max);
-    for (offer, total) in totals.iter().filter(|(_, total)| total.currency == first.currency) {
-        let name = fill(&words.bar_name, &[("candidate", offer.candidate.name.clone()), ("total", money(total))]);
-        split(
-            ui,
-            |ui| {
-                swatch(ui, offer.candidate.series, &offer.candidate.name);
-                ui.label(Font::Small.rich(&offer.candidate.name));
-            },
-            |ui| {
-                ui.label(Font::BodyBold.rich(money(total)));
-            },
-        );
-        let size = egui::vec2(ui.available_width(), 14.0);
-        bar(ui, size, total.to_f64() / scale, t.series(offer.candidate.series).color, &name);
-        ui.add_space(t.space.s);
-    }
 }
