@@ -3,9 +3,8 @@
 use std::fmt;
 
 use chrono::NaiveDate;
-use num_traits::Zero as _;
 
-use super::number::{Q, RoundMode, number, round_places, show, show_long};
+use super::number::{Q, RoundMode, finite_places, number, round_places, show, show_long};
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,7 +199,8 @@ impl Wanted {
                 if let Some(dates) = dates {
                     return Ok(Self::Is(Answer::Dates(dates)));
                 }
-                if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+                if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.chars().any(char::is_alphabetic)
+                {
                     let mut numbers = parts.iter().map(|part| number(part)).collect::<Result<Vec<_>, _>>()?;
                     let only = if numbers.len() == 1 { numbers.pop() } else { None };
                     Self::Is(only.map_or(Answer::Numbers(numbers), Answer::Number))
@@ -217,6 +217,13 @@ impl Wanted {
         match (self, answer) {
             (Self::NoValue, Answer::None(_)) => true,
             (Self::Is(Answer::None(want)), Answer::None(got)) => want.why == got.why,
+            (Self::Is(Answer::Number(want)), Answer::Number(got)) => is_same(want, got),
+            (Self::Is(Answer::Span(low, high)), Answer::Span(got_low, got_high)) => {
+                is_same(low, got_low) && is_same(high, got_high)
+            }
+            (Self::Is(Answer::Numbers(want)), Answer::Numbers(got)) => {
+                want.len() == got.len() && want.iter().zip(got).all(|(want, got)| is_same(want, got))
+            }
             (Self::Is(Answer::Numbers(want)), Answer::Number(got)) => want.as_slice() == std::slice::from_ref(got),
             (Self::Is(Answer::Number(want)), Answer::Numbers(got)) => got.as_slice() == std::slice::from_ref(want),
             // A single date is a list of one.
@@ -226,17 +233,16 @@ impl Wanted {
         }
     }
 
-    /// Whether the answer is the value of a known mistake. A value given in fewer digits than it has is met by an answer
-    /// that rounds to it, so that a shortened wrong value still bites.
+    /// Whether the answer is the value of a known mistake, in whichever form it is written.
     #[must_use]
     pub fn is_shown(&self, answer: &Answer) -> bool {
-        if self.is_met(answer) {
-            return true;
-        }
-        let (Self::Is(Answer::Number(wrong)), Answer::Number(got)) = (self, answer) else { return false };
-        let places = num_traits::ToPrimitive::to_u32(&decimals(wrong)).unwrap_or(0);
-        places >= 6 && !wrong.is_zero() && round_places(got, places, RoundMode::HalfEven) == *wrong
+        self.is_met(answer)
     }
+}
+
+/// Whether a number is the wanted one: the same, or its rounding to twelve places where it has no finite decimal.
+fn is_same(want: &Q, got: &Q) -> bool {
+    want == got || (finite_places(got).is_none() && round_places(got, 12, RoundMode::HalfEven) == *want)
 }
 
 impl fmt::Display for Wanted {
@@ -249,11 +255,6 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// Decimals that a finite number needs.
-fn decimals(value: &Q) -> usize {
-    show(value).split_once('.').map_or(0, |(_, digits)| digits.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,7 +265,8 @@ mod tests {
         let none = Answer::None(NoValue::new(Why::ZeroAccepted, "image"));
         for (text, answer, want) in [
             ("20/3", &third, true),
-            ("6.666666666667", &third, false),
+            ("6.666666666667", &third, true),
+            ("6.66666666667", &third, false),
             ("6.6", &third, false),
             ("no value", &none, true),
             ("no value: zero_accepted", &none, true),
@@ -279,7 +281,6 @@ mod tests {
         ] {
             assert_eq!(Wanted::parse(text).unwrap().is_met(answer), want, "{text}");
         }
-        assert!(Wanted::parse("6.666666666667").unwrap().is_shown(&third), "a shortened mistake");
         assert!(Wanted::parse("no value: never").is_err());
     }
 }

@@ -698,7 +698,8 @@ impl<'a, 'w> Meter<'a, 'w> {
                 let key = match one.each {
                     Each::Session => (line.resource, line.run, None),
                     Each::Day => (line.resource, 0, Some(day_of(start(line)?, self.zone()))),
-                    Each::Month => (line.resource, 0, Some(month_of(start(line)?, self.zone()))),
+                    // Lines without instants are one month together.
+                    Each::Month => (line.resource, 0, line.span.map(|span| month_of(span.0, self.zone()))),
                     Each::Period => (line.resource, 0, None),
                 };
                 groups.entry(key).or_default().push(line);

@@ -73,7 +73,7 @@ pub(super) fn show_long(value: &Q) -> String {
 }
 
 /// How many decimals the number needs; `None` when no number of them is enough.
-fn finite_places(value: &Q) -> Option<u32> {
+pub(super) fn finite_places(value: &Q) -> Option<u32> {
     let mut rest = value.denom().clone();
     let mut count = |prime: u32| {
         let prime = BigInt::from(prime);

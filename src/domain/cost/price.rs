@@ -1,6 +1,6 @@
 //! From metered lines to amounts: what is free, tiers, rate, floor and cap, rounding of money; then shares of components.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use iso_currency::Currency;
@@ -18,13 +18,16 @@ use super::world::{Priced, Tier, World};
 /// What shares an allowance, a tier table, a floor or a cap.
 type PoolKey = (Option<usize>, String, Option<NaiveDate>);
 
+/// The resources of a pool.
+pub(super) type Sharers = BTreeSet<Option<usize>>;
+
 /// One component, priced.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Account {
     pub lines: Vec<Line>,
     pub currency: Currency,
-    /// Whether several resources share something in it, so that one of them alone has no amount.
-    pub is_shared: bool,
+    /// Resources that share something in it, so that a part of them alone has no amount.
+    pub shared: Vec<Sharers>,
 }
 
 /// Every component priced under one reading; `Err` where it has no amount.
@@ -48,7 +51,7 @@ fn account(world: &World<'_>, reading: &Reading, idx: usize, one: &Priced<'_>) -
     let currency = one.rates.first().map_or(Currency::USD, |rate| rate.currency);
     match one.status {
         Status::Included | Status::NotApplicable => {
-            return Ok(Account { lines: Vec::new(), currency, is_shared: false });
+            return Ok(Account { lines: Vec::new(), currency, shared: Vec::new() });
         }
         Status::Unknown => return Err(NoValue::new(Why::MissingPrice, one.of.id.as_str())),
         Status::Priced => {}
@@ -63,21 +66,22 @@ fn account(world: &World<'_>, reading: &Reading, idx: usize, one: &Priced<'_>) -
     pricer.units(&mut lines);
     pricer.cap_hours(&mut lines);
     pricer.full_months(&mut lines);
-    let mut is_shared = pricer.allowance(&mut lines)?;
-    is_shared |= pricer.amounts(&mut lines)?;
+    let mut shared = pricer.allowance(&mut lines)?;
+    shared.extend(pricer.amounts(&mut lines)?);
     if let Some(discount) = &one.of.discount {
         lines.iter_mut().for_each(|line| line.amount *= Q::one() - &discount.0);
     }
     if let Some(floor) = &one.of.floor {
-        is_shared |= pricer.limit(&mut lines, floor, true)?;
+        shared.extend(pricer.limit(&mut lines, floor, true)?);
     }
     if let Some(cap) = &one.of.cap {
-        is_shared |= pricer.limit(&mut lines, cap, false)?;
+        shared.extend(pricer.limit(&mut lines, cap, false)?);
     }
     if let Some(round) = one.of.round {
         pricer.round(&mut lines, round, currency)?;
     }
-    Ok(Account { lines, currency, is_shared: is_shared && one.of.split.is_none() })
+    shared.retain(|sharers| sharers.len() > 1 && one.of.split.is_none());
+    Ok(Account { lines, currency, shared })
 }
 
 /// A percentage of other components, laid on their lines.
@@ -109,15 +113,15 @@ fn share(
         }));
     }
     let currency = currency.unwrap_or_else(|| one.rates.first().map_or(Currency::USD, |rate| rate.currency));
-    let mut account = Account { lines, currency, is_shared: false };
+    let mut account = Account { lines, currency, shared: Vec::new() };
     let reading = Reading { month: MonthBasis::Real, partial: PartialMonth::Prorated, tera: 1000 };
     let meter = Meter::new(world, &reading, idx, one);
     let pricer = Pricer { meter: &meter, one, world };
     if let Some(floor) = &one.of.floor {
-        account.is_shared |= pricer.limit(&mut account.lines, floor, true)?;
+        account.shared.extend(pricer.limit(&mut account.lines, floor, true)?);
     }
     if let Some(cap) = &one.of.cap {
-        account.is_shared |= pricer.limit(&mut account.lines, cap, false)?;
+        account.shared.extend(pricer.limit(&mut account.lines, cap, false)?);
     }
     if let Some(round) = one.of.round {
         pricer.round(&mut account.lines, round, currency)?;
@@ -237,9 +241,9 @@ impl Pricer<'_, '_, '_> {
         }
     }
 
-    /// Takes what is free off the units. Whether several resources shared it.
-    fn allowance(&self, lines: &mut [Line]) -> Result<bool, NoValue> {
-        let Some(allowance) = &self.one.of.allowance else { return Ok(false) };
+    /// Takes what is free off the units. Gives who shared it.
+    fn allowance(&self, lines: &mut [Line]) -> Result<Vec<Sharers>, NoValue> {
+        let Some(allowance) = &self.one.of.allowance else { return Ok(Vec::new()) };
         let mut free = allowance.amount.clone();
         if let Some(name) = &allowance.times_of {
             let other = self.world.component(name).and_then(|idx| self.world.components.get(idx));
@@ -277,15 +281,15 @@ impl Pricer<'_, '_, '_> {
             return if n_resources > 1 && allowance.scope != Scope::Resource {
                 Err(NoValue::new(Why::SharedSplit, format!("the allowance of \"{}\"", self.one.of.id)))
             } else {
-                Ok(false)
+                Ok(Vec::new())
             };
         }
-        let mut is_shared = false;
+        let mut shared = Vec::new();
         let by_use = self.one.of.split == Some(Split::ByUse);
         let sizes = &self.meter.sizes;
         let per: Vec<Option<Quantity>> = self.one.rates.iter().map(|rate| rate.per().cloned()).collect();
         for pool in self.pools(lines, allowance.scope, allowance.reset)?.values_mut() {
-            is_shared |= distinct(pool.iter().map(|line| line.resource)) > 1;
+            shared.push(pool.iter().map(|line| line.resource).collect());
             let units = |line: &Line| {
                 let per = per.get(line.rate).cloned().flatten();
                 per.map_or_else(Q::one, |per| free.base(sizes, &line.month) / per.base(sizes, &line.month))
@@ -305,18 +309,18 @@ impl Pricer<'_, '_, '_> {
                 }
             }
         }
-        Ok(is_shared)
+        Ok(shared)
     }
 
-    /// Units to amounts. Whether several resources shared a tier table.
-    fn amounts(&self, lines: &mut [Line]) -> Result<bool, NoValue> {
+    /// Units to amounts. Gives who shared a tier table.
+    fn amounts(&self, lines: &mut [Line]) -> Result<Vec<Sharers>, NoValue> {
         let tiers = &self.one.tiers;
         let Some(table) = &self.one.of.tiers else {
             for line in lines {
                 let price = self.one.rates.get(line.rate).map_or_else(Q::zero, |rate| rate.amount.clone());
                 line.amount = &line.units * price;
             }
-            return Ok(false);
+            return Ok(Vec::new());
         };
         let is_over_time = self.one.rates.iter().any(super::world::Rate::is_over_time);
         let bounds = |quantity: &Quantity| quantity.unit.time.is_none();
@@ -336,11 +340,11 @@ impl Pricer<'_, '_, '_> {
                 let price = parts.iter().fold(Q::zero(), |sum, (size, price)| sum + size * price) / &line.size;
                 line.amount = &line.units * price;
             }
-            return Ok(false);
+            return Ok(Vec::new());
         }
-        let mut is_shared = false;
+        let mut shared = Vec::new();
         for pool in self.pools(lines, table.scope, table.reset)?.values_mut() {
-            is_shared |= distinct(pool.iter().map(|line| line.resource)) > 1;
+            shared.push(pool.iter().map(|line| line.resource).collect());
             let Some(first) = pool.first() else { continue };
             let per = self.one.rates.first().and_then(super::world::Rate::per).cloned();
             let Some(per) = per else { continue };
@@ -363,16 +367,16 @@ impl Pricer<'_, '_, '_> {
                 passed += &line.units;
             }
         }
-        Ok(is_shared)
+        Ok(shared)
     }
 
-    /// A least or a most amount of each pool. Whether several resources share it.
-    fn limit(&self, lines: &mut [Line], limit: &Limit, is_floor: bool) -> Result<bool, NoValue> {
+    /// A least or a most amount of each pool. Gives who shares it.
+    fn limit(&self, lines: &mut [Line], limit: &Limit, is_floor: bool) -> Result<Vec<Sharers>, NoValue> {
         let bound = &limit.amount.0.amount;
-        let mut is_shared = false;
+        let mut shared = Vec::new();
         let by_use = self.one.of.split == Some(Split::ByUse);
         for pool in self.pools(lines, limit.scope, limit.each)?.values_mut() {
-            is_shared |= distinct(pool.iter().map(|line| line.resource)) > 1;
+            shared.push(pool.iter().map(|line| line.resource).collect());
             let total = pool.iter().fold(Q::zero(), |sum, line| sum + &line.amount);
             if is_floor && total < *bound {
                 if by_use && total.is_positive() {
@@ -390,7 +394,7 @@ impl Pricer<'_, '_, '_> {
                 }
             }
         }
-        Ok(is_shared)
+        Ok(shared)
     }
 
     /// Rounds money where the provider does; what rounding adds goes to the last line of what was rounded.
@@ -423,7 +427,7 @@ pub(super) fn minor_units(currency: Currency) -> u32 {
 }
 
 fn distinct(resources: impl Iterator<Item = Option<usize>>) -> usize {
-    resources.collect::<std::collections::BTreeSet<_>>().len()
+    resources.collect::<BTreeSet<_>>().len()
 }
 
 /// The parts of `units` that lie in each tier after `passed` came before, with their prices; `None` beyond the last one.

@@ -128,11 +128,11 @@ impl Reader<'_, '_> {
         for idx in &components {
             match self.ledger.accounts.get(*idx) {
                 Some(Err(none)) => return Some(none.clone()),
-                Some(Ok(account)) if account.is_shared && !ask.resources.is_empty() => {
+                Some(Ok(account)) if !ask.resources.is_empty() => {
                     let chosen = self.resources(&ask.resources);
-                    let is_part =
-                        account.lines.iter().any(|line| !line.resource.is_some_and(|one| chosen.contains(&one)));
-                    if is_part {
+                    let is_ours = |one: &Option<usize>| one.is_some_and(|one| chosen.contains(&one));
+                    // A pool is asked for whole, or not at all.
+                    if account.shared.iter().any(|pool| pool.iter().any(is_ours) && !pool.iter().all(is_ours)) {
                         let name = self.name(Owner::Component(*idx));
                         return Some(NoValue::new(Why::SharedSplit, format!("{name}, state how it is split")));
                     }

@@ -45,8 +45,8 @@ pub(super) fn balance(world: &World<'_>, wallet: &Wallet, used: &[Entry]) -> Res
     steps.extend(used.iter().map(|entry| (entry.span.map(|span| span.1), 2, entry.amount.clone(), None)));
     let expiries: Vec<At> = steps.iter().filter_map(|step| step.3).collect();
     steps.extend(expiries.into_iter().map(|at| (Some(at), 1, Q::zero(), Some(at))));
-    // A stable order: what has no instant keeps its place before everything that has one.
-    steps.sort_by_key(|step| (step.0, step.1));
+    // A stable order: what was paid in at no stated time comes first, what was used at none comes last.
+    steps.sort_by_key(|step| (step.0.is_none() && step.1 == 2, step.0, step.1));
     // What is left of each payment, with its end; the opening balance never ends.
     let mut lots: Vec<(Option<At>, Q)> = vec![(None, wallet.opening.amount.clone())];
     let mut debt = Q::zero();

@@ -133,7 +133,10 @@ pub(super) struct World<'a> {
 }
 
 /// Repetitions that are written out; more are a slip of the pen.
-const MOST_TIMES: u32 = 100_000;
+const MOST_TIMES: u64 = 200_000;
+
+/// A span that is longer than any contract: a century.
+const LONGEST_SECS: i64 = 100 * 366 * 86_400;
 
 type Checked<T> = Result<T, Fault>;
 
@@ -156,6 +159,7 @@ impl<'a> World<'a> {
             Some(period) => Some(base.span(&period.from, &period.to, base.zone)?),
             None => None,
         };
+        base.bounded()?;
         let runs = case.resources.iter().map(|resource| base.runs(resource)).collect::<Checked<Vec<_>>>()?;
         let components = case.components.iter().map(|one| base.component(one)).collect::<Checked<Vec<_>>>()?;
         let meters = base.meters()?;
@@ -196,17 +200,6 @@ impl<'a> World<'a> {
             base.money(&wallet.opening, "wallet")?;
             for moment in wallet.top_ups.iter().flat_map(|top_up| top_up.on.iter().chain(&top_up.expires)) {
                 base.at(moment, base.zone_of(moment))?;
-            }
-        }
-        for one in case
-            .resources
-            .iter()
-            .flat_map(|one| &one.sessions)
-            .filter_map(|one| one.0.times)
-            .chain(case.charges.iter().filter_map(|one| one.times))
-        {
-            if one > MOST_TIMES {
-                return Err(Fault::new("times", format!("{one} times are more than {MOST_TIMES}")));
             }
         }
         let world =
@@ -297,6 +290,23 @@ struct Base<'a> {
 }
 
 impl<'a> Base<'a> {
+    /// Refuses repetitions that only a slip of the pen can mean.
+    fn bounded(&self) -> Checked<()> {
+        let sessions = self.case.resources.iter().flat_map(|resource| &resource.sessions);
+        let parts = sessions.map(|Session(session)| {
+            let pieces = session.pieces.iter().map(|piece| u64::from(piece.0.times.unwrap_or(1))).sum::<u64>();
+            u64::from(session.times.unwrap_or(1)).saturating_mul(pieces.max(1))
+        });
+        let charges = self.case.charges.iter().map(|charge| u64::from(charge.times.unwrap_or(1)));
+        let top_ups = self.case.wallet.iter().flat_map(|wallet| &wallet.top_ups);
+        let top_ups = top_ups.map(|top_up| u64::from(top_up.times.unwrap_or(1)));
+        let total = parts.chain(charges).chain(top_ups).fold(0, u64::saturating_add);
+        if total > MOST_TIMES {
+            return Err(Fault::new("times", format!("{total} repetitions in all are more than {MOST_TIMES}")));
+        }
+        Ok(())
+    }
+
     fn at(&self, moment: &Moment, zone: Option<Tz>) -> Checked<At> {
         moment.at(zone).map_err(|text| Fault::new(moment.text.as_str(), text))
     }
@@ -313,6 +323,10 @@ impl<'a> Base<'a> {
                 to.text.as_str(),
                 format!("\"{}\" ends before it starts at \"{}\"", to.text, from.text),
             ));
+        }
+        if secs(span.0, span.1) > whole(LONGEST_SECS) {
+            let text = format!("\"{}\" is more than a century after \"{}\"", to.text, from.text);
+            return Err(Fault::new(to.text.as_str(), text));
         }
         Ok(span)
     }
@@ -433,6 +447,9 @@ impl<'a> Base<'a> {
             .as_ref()
             .map(|lasts| lasts.0.clone())
             .or_else(|| start.zip(end).map(|(from, to)| secs(from, to)));
+        if length.as_ref().is_some_and(|length| *length > whole(LONGEST_SECS)) {
+            return Err(wrong("lasts more than a century"));
+        }
         let state =
             |state: Option<&String>| state.or(session.state.as_ref()).cloned().unwrap_or_else(|| "running".to_owned());
         let mut parts: Vec<Part> = Vec::new();
@@ -560,6 +577,9 @@ impl<'a> Base<'a> {
         }
         if one.discount.as_ref().is_some_and(|discount| discount.0 > whole(1)) {
             return Err(wrong("a discount above the whole".to_owned()));
+        }
+        if one.step.iter().chain(&one.minimum).any(|step| step.unit.has_month() && step.unit.thing == Thing::One) {
+            return Err(wrong("a month is no step; write hours or days".to_owned()));
         }
         if !matches!(one.tb, None | Some(1000 | 1024)) {
             return Err(wrong("tb is 1000 or 1024".to_owned()));
@@ -707,6 +727,9 @@ impl<'a> Base<'a> {
                 return Err(wrong("is in whole units of zero"));
             }
             length = (&length / &unit.0).ceil() * &unit.0;
+        }
+        if length > whole(LONGEST_SECS) {
+            return Err(wrong("lasts more than a century"));
         }
         let term = start.and_then(|start| Some((start, later(start, &length)?)));
         let money =

@@ -109,6 +109,21 @@ fn bad_input_is_named_with_its_place() {
             "line 3, column 3: outcome 1: accepted (4) is above attempted (3)",
         ),
         (
+            "repetitions without end",
+            "resources: [(id: \"vm\", sessions: [(pieces: [(lasts: \"1 s\", times: 4000000000)])])],",
+            "line 3, column 62: 4000000000 repetitions in all are more than 200000",
+        ),
+        (
+            "a session of nine thousand years",
+            "zone: \"UTC\", resources: [(id: \"vm\", sessions: [(from: \"0999-11-01\", to: \"9999-10-01\")])],",
+            "line 3, column 33: a session of \"vm\" lasts more than a century",
+        ),
+        (
+            "a month as a step",
+            "components: [(id: \"a\", rate: \"1 USD per hour\", step: \"1 month\")],",
+            "line 3, column 21: component \"a\": a month is no step; write hours or days",
+        ),
+        (
             "inside nothing",
             "components: [(id: \"a\", rate: \"1 USD per hour\", inside: \"b\")],",
             "line 3, column 58: no component is named \"b\"",

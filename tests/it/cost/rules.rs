@@ -543,6 +543,79 @@ plans: [(id: "a", per_unit: "1"), (id: "b", fixed: "372")],
 questions: [(name: "c", ask: break_even(between: ("a", "b"), find: utilisation, limit: "31 days"), expect: "0.5")],
 "#,
     ),
+    (
+        "undated use comes after what was paid in",
+        r#"
+currency: "USD", zone: "UTC",
+wallet: (opening: "12", top_ups: [(amount: "50", on: "2026-10-01", times: 3)], automatic: (below: "10", amount: "50")),
+charges: [(amount: "118.40")],
+questions: [(name: "c", ask: wallet(part: closing), expect: "43.6"), (name: "n", ask: wallet(part: automatic_top_ups), expect: "0"), (name: "cash", ask: amount(basis: cash), expect: "150")],
+"#,
+    ),
+    (
+        "a step for each month without a calendar",
+        r#"
+currency: "USD",
+components: [(id: "e", rate: "0.1 per GB", driver: used("e"), step: "1 GB", each: month)],
+usage: [(meter: "e", quantity: "0.4 GB"), (meter: "e", quantity: "0.3 GB")],
+questions: [(name: "a", ask: amount(), expect: "0.1")],
+"#,
+    ),
+    (
+        "a plan whose name begins with a digit",
+        r#"
+currency: "USD",
+plans: [(id: "3-year", once: "100"), (id: "hour", per_unit: "1")],
+questions: [(name: "c", ask: break_even(between: ("hour", "3-year"), find: cheaper, at: "200 h"), expect: "3-year"), (name: "x", ask: break_even(between: ("hour", "3-year")), expect: "100")],
+"#,
+    ),
+    (
+        "twelve places for a fraction",
+        r#"
+currency: "USD",
+components: [(id: "e", rate: "1 per 3 GB", quantity: "20 GB")],
+questions: [(name: "a", ask: amount(), expect: "6.666666666667")],
+"#,
+    ),
+    (
+        "a session in each of two regions",
+        r#"
+currency: "USD", zone: "UTC",
+components: [(id: "e", rate: "0.1 per GB", driver: used("e"), allowance: (amount: "10 GB", scope: region))],
+resources: [(id: "a", region: "eu"), (id: "b", region: "eu"), (id: "c", region: "us")],
+usage: [(meter: "e", resource: "a", quantity: "8 GB"), (meter: "e", resource: "b", quantity: "8 GB"), (meter: "e", resource: "c", quantity: "8 GB")],
+questions: [(name: "a", ask: amount(), expect: "0.6"), (name: "us", ask: amount(resources: ["c"]), expect: "0"), (name: "a alone", ask: amount(resources: ["a"]), expect: "no value: shared_split")],
+"#,
+    ),
+    (
+        "whole days of a volume by the larger of request and use",
+        r#"
+currency: "USD", zone: "UTC",
+components: [(id: "v", rate: "0.02 per GB-day", driver: allocated("gb"), size_step: "10 GB", size_minimum: "20 GB")],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-10-03")])],
+usage: [(meter: "gb", resource: "a", from: "2026-10-01", every: "24 h", samples: ["5 GB", "31 GB"])],
+questions: [(name: "a", ask: amount(), expect: "1.2")],
+"#,
+    ),
+    (
+        "money rounded for each session",
+        r#"
+currency: "USD",
+components: [(id: "e", rate: "0.125 per h", round: (mode: half_up, each: session))],
+resources: [(id: "a", sessions: ["1 h", "1 h"])],
+questions: [(name: "a", ask: amount(), expect: "0.26"), (name: "b", ask: quantity(unit: "h"), expect: "2")],
+"#,
+    ),
+    (
+        "a reservation with a monthly price for part of a year",
+        r#"
+currency: "USD", zone: "Europe/Berlin",
+components: [(id: "g", rate: "3 per hour", states: {"running": "billed", "stopped": "not billed"})],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-11-01", pieces: [(lasts: "600 h"), (state: "stopped")])])],
+commitments: [(id: "r", applies_to: ["g"], from: "2026-10-01", to: "2026-11-01", rate: "745 per month")],
+questions: [(name: "u", ask: commitment(id: "r", part: used), expect: "600"), (name: "n", ask: diagnostic(view: unused), expect: "145"), (name: "s", ask: diagnostic(view: unused, share: true), expect: "29/149"), (name: "t", ask: amount(), expect: "745")],
+"#,
+    ),
 ];
 
 /// Whatever is cut out of a case or put into it, the answer is a case or an error with its place.
