@@ -100,6 +100,12 @@ impl Ledger {
     }
 }
 
+/// What a commitment covered, and where and how much of it stayed unused.
+struct Swept<'l> {
+    used: Vec<(usize, &'l Line, Option<Span>, Q)>,
+    unused: Vec<(Option<Span>, Q)>,
+}
+
 /// A part of a line: the share of it that no commitment has paid for yet.
 #[derive(Debug, Clone)]
 struct Open {
@@ -213,10 +219,14 @@ impl Books<'_, '_> {
             }
         }
         let pooled = one.of.pooled || one.term.is_none() || ours.iter().any(|(_, _, line)| line.span.is_none());
-        let entries = if pooled { self.pool(&ours, one, &committed) } else { self.sweep(&ours, one.term, &size) };
-        let mut used_all = Q::zero();
-        for (component, line, span, base) in entries {
-            used_all += &base;
+        let swept = if pooled {
+            let used = self.pool(&ours, one, &committed);
+            let rest = used.iter().fold(committed.clone(), |rest, (_, _, _, base)| rest - base);
+            Swept { used, unused: vec![(one.term, rest)] }
+        } else {
+            self.sweep(&ours, one.term, &size)
+        };
+        for (component, line, span, base) in swept.used {
             self.accrual.push(Entry {
                 owner: Owner::Component(component),
                 resource: line.resource,
@@ -228,8 +238,7 @@ impl Books<'_, '_> {
             });
         }
         // What stayed unused, where it did.
-        let gaps = if pooled { vec![(one.term, &committed - &used_all)] } else { gaps(one, &ours, &size) };
-        for (span, base) in gaps.into_iter().filter(|(_, base)| base.is_positive()) {
+        for (span, base) in swept.unused.into_iter().filter(|(_, base)| base.is_positive()) {
             self.accrual.push(Entry { quantity: base.clone(), ..entry(Kind::Unused, span, &base * &price) });
         }
         Ok(())
@@ -265,33 +274,36 @@ impl Books<'_, '_> {
     }
 
     /// Capacity at every instant: at most `size` of what runs then is covered, all that runs alike.
-    fn sweep<'l>(
-        &mut self,
-        ours: &[(usize, usize, &'l Line)],
-        term: Option<Span>,
-        size: &Q,
-    ) -> Vec<(usize, &'l Line, Option<Span>, Q)> {
-        let Some(term) = term else { return Vec::new() };
+    fn sweep<'l>(&mut self, ours: &[(usize, usize, &'l Line)], term: Option<Span>, size: &Q) -> Swept<'l> {
+        let mut out = Swept { used: Vec::new(), unused: Vec::new() };
+        let Some(term) = term else { return out };
         let mut edges: Vec<At> = vec![term.0, term.1];
         edges.extend(ours.iter().filter_map(|(_, _, line)| line.span).flat_map(|span| [span.0, span.1]));
+        // Another commitment may have covered a part of a line already.
+        let open = ours.iter().filter_map(|(component, nth, _)| self.uncovered.get(&(*component, *nth))).flatten();
+        edges.extend(open.filter_map(|open| open.span).flat_map(|span| [span.0, span.1]));
         edges.retain(|at| term.0 <= *at && *at <= term.1);
         edges.sort();
         edges.dedup();
-        let mut out = Vec::new();
         for (from, to) in edges.iter().zip(edges.iter().skip(1)) {
             let window = (*from, *to);
+            let length = secs(window.0, window.1);
             let runs: Vec<_> =
                 ours.iter().filter(|(_, _, line)| line.span.is_some_and(|span| meet(span, window).is_some())).collect();
-            let total = runs.iter().fold(Q::zero(), |sum, (_, _, line)| sum + &line.size);
+            let total = runs.iter().fold(Q::zero(), |sum, (component, nth, line)| {
+                sum + &line.size * still_open(self.uncovered.get(&(*component, *nth)), line, window)
+            });
             if total.is_zero() {
+                out.unused.push((Some(window), size * length));
                 continue;
             }
             let covered = (size / &total).min(Q::one());
             for (component, nth, line) in runs {
                 let Some(open) = self.uncovered.get_mut(&(*component, *nth)) else { continue };
                 let share = cover(open, line, window, &covered);
-                out.push((*component, *line, Some(window), &line.size * secs(window.0, window.1) * share));
+                out.used.push((*component, *line, Some(window), &line.size * &length * share));
             }
+            out.unused.push((Some(window), (size - total).max(Q::zero()) * length));
         }
         out
     }
@@ -465,27 +477,14 @@ fn cover(open: &mut Vec<Open>, line: &Line, window: Span, covered: &Q) -> Q {
     if window_share.is_zero() { Q::zero() } else { taken / window_share }
 }
 
-/// Where and how much of a reservation stayed unused.
-fn gaps(one: &Committed<'_>, ours: &[(usize, usize, &Line)], size: &Q) -> Vec<(Option<Span>, Q)> {
-    let Some(term) = one.term else { return Vec::new() };
-    let mut edges: Vec<At> = vec![term.0, term.1];
-    edges.extend(ours.iter().filter_map(|(_, _, line)| line.span).flat_map(|span| [span.0, span.1]));
-    edges.retain(|at| term.0 <= *at && *at <= term.1);
-    edges.sort();
-    edges.dedup();
-    edges
-        .iter()
-        .zip(edges.iter().skip(1))
-        .map(|(from, to)| {
-            let window = (*from, *to);
-            let running = ours
-                .iter()
-                .filter(|(_, _, line)| line.span.is_some_and(|span| meet(span, window).is_some()))
-                .fold(Q::zero(), |sum, (_, _, line)| sum + &line.size);
-            let unused = (size - running).max(Q::zero()) * secs(window.0, window.1);
-            (Some(window), unused)
-        })
-        .collect()
+/// The part of what runs in a window that no commitment covers yet.
+fn still_open(open: Option<&Vec<Open>>, line: &Line, window: Span) -> Q {
+    let Some(whole_line) = line.span else { return Q::zero() };
+    let in_window = open.into_iter().flatten().fold(Q::zero(), |sum, part| {
+        let met = part.span.and_then(|span| Some((span, meet(span, window)?)));
+        met.map_or(sum.clone(), |(span, met)| sum + &part.share * secs(met.0, met.1) / secs(span.0, span.1))
+    });
+    in_window * secs(whole_line.0, whole_line.1) / secs(window.0, window.1)
 }
 
 /// What the recurring part of a commitment comes to: one payment where it is for hours, one for each month of the term

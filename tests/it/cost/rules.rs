@@ -616,6 +616,19 @@ commitments: [(id: "r", applies_to: ["g"], from: "2026-10-01", to: "2026-11-01",
 questions: [(name: "u", ask: commitment(id: "r", part: used), expect: "600"), (name: "n", ask: diagnostic(view: unused), expect: "145"), (name: "s", ask: diagnostic(view: unused, share: true), expect: "29/149"), (name: "t", ask: amount(), expect: "745")],
 "#,
     ),
+    (
+        "two reservations of one machine",
+        r#"
+currency: "USD", zone: "UTC",
+components: [(id: "g", rate: "3 per gpu-hour", quantity: "3 gpu")],
+resources: [(id: "a", sessions: [(from: "2026-10-01", to: "2026-10-02")])],
+commitments: [
+    (id: "r1", applies_to: ["g"], from: "2026-10-01", to: "2026-10-02", quantity: "1 gpu", rate: "1 per gpu-hour"),
+    (id: "r2", applies_to: ["g"], from: "2026-10-01T12:00", to: "2026-10-02T12:00", quantity: "1 gpu", rate: "2 per gpu-hour"),
+],
+questions: [(name: "u1", ask: commitment(id: "r1", part: used), expect: "24"), (name: "u2", ask: commitment(id: "r2", part: used), expect: "24"), (name: "n2", ask: commitment(id: "r2", part: unused), expect: "24"), (name: "t", ask: amount(), expect: "180")],
+"#,
+    ),
 ];
 
 /// Whatever is cut out of a case or put into it, the answer is a case or an error with its place.
