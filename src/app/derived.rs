@@ -13,10 +13,13 @@ use crate::domain::advice::{Advice, advise};
 use crate::domain::brief::brief_digest;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{CandidateCost, cost_per_accepted};
+use crate::domain::compare::breakeven::{BreakEven, break_even};
 use crate::domain::compare::promises::{self, Agreement, PromiseRow};
+use crate::domain::compare::sensitivity::{Sensitivity, sensitivity};
+use crate::domain::compare::whatif::Offered;
 use crate::domain::evidence::{Kind, Sealed};
 use crate::domain::facts::{Device, Finding, Value, keys};
-use crate::domain::figure::Answer;
+use crate::domain::figure::{Answer, Gap, GapKind};
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::memory::knobs::Gain;
@@ -32,7 +35,7 @@ use super::rail::{self, RailStep};
 use super::state::{Job, JobWhat};
 
 /// Everything computed from the project.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Derived {
     /// The completeness gate of the brief.
     pub gate: Gate,
@@ -52,12 +55,39 @@ pub struct Derived {
     pub n_altered: usize,
     /// Configurations up to the smallest that carries the brief, smallest first.
     pub smallest: Vec<Searched>,
+    /// Ways to pay for the work over the demand.
+    pub break_even: Result<BreakEven, Gap>,
+    /// What could reverse the order of the two cheapest.
+    pub sensitivity: Result<Sensitivity, Gap>,
     /// How the decision stands.
     pub decision: DecisionView,
     rail: Vec<RailStep>,
     /// What the records were grouped by, and how: most edits change neither.
     grouped_by: GroupedBy,
     grouped: Arc<Grouped>,
+}
+
+impl Default for Derived {
+    fn default() -> Self {
+        let none = || Gap::new(GapKind::NoRun);
+        Self {
+            gate: Gate::default(),
+            brief_digest: None,
+            advice: Vec::new(),
+            candidates: Vec::new(),
+            hosts: Vec::new(),
+            runs: Vec::new(),
+            n_records: 0,
+            n_altered: 0,
+            smallest: Vec::new(),
+            break_even: Err(none()),
+            sensitivity: Err(none()),
+            decision: DecisionView::default(),
+            rail: Vec::new(),
+            grouped_by: GroupedBy::default(),
+            grouped: Arc::default(),
+        }
+    }
 }
 
 /// What the grouping of records depends on. A sealed record never changes, so its id stands for it.
@@ -178,6 +208,7 @@ impl Derived {
             })
             .collect();
         let hosts = grouped.hosts.iter().map(|host| host_view(host, &candidates)).collect();
+        let (break_even, sensitivity) = held_together(plan, &candidates);
         let mut derived = Self {
             gate: gate(&plan.brief),
             advice: advise(&plan.brief),
@@ -188,6 +219,8 @@ impl Derived {
             n_records: evidence.len(),
             n_altered,
             smallest: smallest(plan, &grouped),
+            break_even,
+            sensitivity,
             decision: decision_view(plan),
             rail: Vec::new(),
             grouped_by,
@@ -275,6 +308,14 @@ fn candidate_view(
     }
 }
 
+/// The candidates against each other, over the demand and under what is uncertain.
+fn held_together(plan: &Plan, views: &[CandidateView]) -> (Result<BreakEven, Gap>, Result<Sensitivity, Gap>) {
+    let known = || views.iter().filter_map(|view| Some((plan.candidate(&view.id)?, view)));
+    let costs: Vec<(&Candidate, &CandidateCost)> = known().map(|(candidate, view)| (candidate, &view.cost)).collect();
+    let offered: Vec<Offered<'_>> = known().map(|(candidate, view)| (candidate, view.runs.as_slice())).collect();
+    (break_even(&plan.brief, &costs, &plan.cost), sensitivity(&plan.brief, &offered, plan.demonstration, &plan.cost))
+}
+
 /// Memory of the smallest GPU that a probe of the candidate's hosts found.
 fn found_memory(seen: &Seen) -> Option<FoundMemory> {
     let is_gpu = |device: &Device| device.0.starts_with("gpu:");
@@ -353,7 +394,6 @@ mod tests {
     use crate::domain::billing::{Category, Per};
     use crate::domain::decision::{Action, Signature};
     use crate::domain::evidence::{Record, Source};
-    use crate::domain::figure::GapKind;
     use crate::domain::fixture;
     use crate::domain::host::{Host, Reach};
     use crate::domain::load::{ClientHealth, LoadRecord, Outcome, RequestRecord, RunEnd, StepRecord, TokenSource};

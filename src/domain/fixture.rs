@@ -79,6 +79,45 @@ pub(crate) fn candidate(id: &str, billing: Vec<Component>, months: Option<u32>) 
     }
 }
 
+/// Three offers for the same chat. A: one large card in a virtual machine. B: a dedicated machine by the month.
+/// C: a small card that carries 2 req/s.
+pub(crate) fn offers() -> [(Candidate, Vec<StepPoint>); 3] {
+    use Category::{Accelerator, Network, OneOff, Snapshot, Storage, Support};
+    let included = |id, category| component(id, category, Status::Included);
+    let a = vec![
+        priced(1, Accelerator, "2.89 USD", Per::Hour, "1"),
+        priced(2, Storage, "0.08 USD", Per::GbMonth, "500"),
+        priced(3, Snapshot, "0.05 USD", Per::GbMonth, "100"),
+        priced(4, Network, "0.09 USD", Per::Gb, "180"),
+        included(5, Support),
+    ];
+    let b = vec![
+        priced(1, Accelerator, "1150 USD", Per::Month, "1"),
+        included(2, Storage),
+        included(3, Snapshot),
+        included(4, Network),
+        priced(5, Support, "60 USD", Per::Month, "1"),
+        priced(6, OneOff, "90 USD", Per::Once, "1"),
+    ];
+    let c = vec![
+        priced(1, Accelerator, "0.44 USD", Per::Hour, "1"),
+        priced(2, Storage, "0.10 USD", Per::GbMonth, "200"),
+        component(3, Snapshot, Status::NotApplicable),
+        priced(4, Network, "0.02 USD", Per::Gb, "180"),
+    ];
+    let at_8_a = Fates { sent: 7_200, late: 22, rejected: 41, failed: 0 };
+    let at_12_a = Fates { sent: 10_800, late: 301, rejected: 41, failed: 0 };
+    let at_8_b = Fates { sent: 7_200, late: 106, rejected: 45, failed: 2 };
+    let at_10_b = Fates { sent: 9_000, late: 3_000, rejected: 45, failed: 2 };
+    let at_2_c = Fates { sent: 1_800, late: 27, rejected: 9, failed: 0 };
+    let at_3_c = Fates { sent: 2_700, late: 2_000, rejected: 9, failed: 0 };
+    [
+        (candidate("a", a, Some(0)), vec![step(0, 8.0, 210.0, 20.0, at_8_a), step(1, 12.0, 480.0, 30.0, at_12_a)]),
+        (candidate("b", b, Some(6)), vec![step(0, 8.0, 388.0, 35.8, at_8_b), step(1, 10.0, 900.0, 48.0, at_10_b)]),
+        (candidate("c", c, None), vec![step(0, 2.0, 410.0, 44.0, at_2_c), step(1, 3.0, 2_600.0, 80.0, at_3_c)]),
+    ]
+}
+
 /// What became of the requests of a step.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Fates {

@@ -3,6 +3,7 @@
 use crate::domain::acceptance::{Criterion, Waiver};
 use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
+use crate::domain::compare::declared::CostPlan;
 use crate::domain::decision::Decision;
 use crate::domain::host::Host;
 use crate::domain::ids::{CandidateId, CriterionId, HostId};
@@ -39,6 +40,8 @@ pub enum Edit {
     PutLoad(Box<LoadSetup>),
     /// How the model is going to be run.
     PutMemory(Box<MemoryPlan>),
+    /// What is declared for the cost beside the offers.
+    PutCost(Box<CostPlan>),
     /// The decision.
     PutDecision(Box<Decision>),
     /// A note at the end.
@@ -88,6 +91,8 @@ pub enum EditStep {
     Load,
     /// Memory set up.
     Memory,
+    /// Declared for the cost.
+    Cost,
     /// Decision changed.
     Decision,
     /// Note added.
@@ -117,6 +122,7 @@ impl Edit {
             Self::Waive(id, _) => (EditStep::Waive, id.to_string()),
             Self::PutLoad(_) => (EditStep::Load, String::new()),
             Self::PutMemory(_) => (EditStep::Memory, String::new()),
+            Self::PutCost(_) => (EditStep::Cost, String::new()),
             Self::PutDecision(_) => (EditStep::Decision, String::new()),
             Self::AddNote(_) => (EditStep::Note, String::new()),
         };
@@ -146,6 +152,7 @@ impl Edit {
             }
             Self::PutLoad(load) => plan.load = Some(*load),
             Self::PutMemory(memory) => plan.memory = *memory,
+            Self::PutCost(cost) => plan.cost = *cost,
             Self::PutDecision(decision) => plan.decision = *decision,
             Self::AddNote(note) => plan.notes.push(note),
         }

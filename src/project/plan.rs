@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::acceptance::Criterion;
 use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
+use crate::domain::compare::declared::CostPlan;
 use crate::domain::decision::Decision;
 use crate::domain::digest::sha256_hex;
 use crate::domain::host::{Host, Reach};
@@ -36,6 +37,9 @@ pub struct Plan {
     /// How the model is going to be run, for the memory it takes.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: MemoryPlan,
+    /// What is declared for the cost beside the offers.
+    #[serde(skip_serializing_if = "CostPlan::is_empty")]
+    pub cost: CostPlan,
     /// What was decided.
     pub decision: Decision,
     /// Notes, free or on a record.
@@ -189,5 +193,12 @@ mod tests {
         let removed = CandidateId("c7".into());
         let second = plan.new_candidate([&removed], "B".into());
         assert_eq!((second.id.as_str(), second.series), ("c8", 1));
+    }
+
+    #[test]
+    fn a_plan_without_declared_costs_is_written_as_before() {
+        let text = ron::to_string(&Plan::default()).unwrap();
+        assert!(!text.contains("cost:"), "{text}");
+        assert_eq!(ron::from_str::<Plan>(&text).unwrap(), Plan::default());
     }
 }

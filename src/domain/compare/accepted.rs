@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_rational::BigRational;
 use num_traits::Zero as _;
 
-pub use super::carried::{Aside, Carried, Explaining, RunBasis, StepChoice, to_f64};
+pub use super::carried::{Aside, Carried, Explaining, RunBasis, StepChoice, to_f64, with_share};
 use super::carried::{carried, choose_run, exact, integer, month_secs, requests_input, share_input};
 use super::month::{MonthCost, month_cost};
 use crate::domain::brief::Brief;
@@ -33,6 +33,8 @@ pub struct CandidateCost {
     /// Cost of a thousand accepted requests if one unit ran at its highest load within SLO all month. A reference,
     /// not a forecast.
     pub full_use_per_thousand: Answer<Exact>,
+    /// The same for a million output tokens.
+    pub full_use_per_million: Answer<Exact>,
     /// By how much the month is over the brief's budget; `None` when it is not, or when one of them is not known.
     pub over_budget: Option<Exact>,
 }
@@ -46,8 +48,21 @@ pub fn cost_per_accepted(
     runs: &[Arc<Run>],
     is_demonstration: bool,
 ) -> CandidateCost {
+    cost_of(brief, candidate, carried_by(brief, runs, is_demonstration))
+}
+
+/// What one unit was measured to carry, by the newest run that may count.
+///
+/// # Errors
+/// The gap that says why nobody knows.
+pub fn carried_by(brief: &Brief, runs: &[Arc<Run>], is_demonstration: bool) -> Result<Carried, Gap> {
+    choose_run(runs, is_demonstration).and_then(|run| carried(brief, run))
+}
+
+/// Cost of accepted work on one candidate that carries so much.
+#[must_use]
+pub fn cost_of(brief: &Brief, candidate: &Candidate, carried: Result<Carried, Gap>) -> CandidateCost {
     let month = month_cost(&candidate.billing, &candidate.term, brief.month_hours);
-    let carried = choose_run(runs, is_demonstration).and_then(|run| carried(brief, run));
     let parts = || -> Result<(&Figure<Exact>, &Carried), Gap> {
         Ok((month.total.as_ref().map_err(Clone::clone)?, carried.as_ref().map_err(Clone::clone)?))
     };
@@ -60,6 +75,11 @@ pub fn cost_per_accepted(
     let per_thousand =
         per_request.clone().map(|figure| Figure { formula: PER_THOUSAND, ..figure.map(|each| each.times(&thousand)) });
     let per_million_tokens = parts().and_then(|(_, carried)| per_million_tokens(&per_request, carried));
+    let full_use_per_million = parts().and_then(|(month, carried)| {
+        let each = full_use(brief, month, carried)?.map(|thousand| thousand.times(&(integer(1) / integer(1_000))));
+        let formula = "1,000,000 × month_one_unit ÷ (capacity_per_sec × month_hours × 3,600 × tokens_per_request)";
+        per_million_tokens_of(each, carried, formula)
+    });
     let full_use_per_thousand = parts().and_then(|(month, carried)| full_use(brief, month, carried));
     let over_budget = month_total.as_ref().ok().and_then(|total| over_budget(brief, &total.value));
     CandidateCost {
@@ -70,6 +90,7 @@ pub fn cost_per_accepted(
         per_thousand,
         per_million_tokens,
         full_use_per_thousand,
+        full_use_per_million,
         over_budget,
     }
 }
@@ -91,14 +112,18 @@ fn per_request(brief: &Brief, month: &Figure<Exact>, carried: &Carried) -> Answe
 }
 
 fn per_million_tokens(per_request: &Answer<Exact>, carried: &Carried) -> Answer<Exact> {
-    let per_request = per_request.clone()?;
+    let formula = "1,000,000 × month_one_unit × units ÷ (requests_month × accepted_share × tokens_per_request)";
+    per_million_tokens_of(per_request.clone()?, carried, formula)
+}
+
+fn per_million_tokens_of(per_request: Figure<Exact>, carried: &Carried, formula: &'static str) -> Answer<Exact> {
     let tokens = carried.tokens_per_request.as_ref().map_err(Clone::clone)?;
     let factor = exact(tokens.value)
         .filter(|tokens| !tokens.is_zero())
         .map(|tokens| integer(1_000_000) / tokens)
         .ok_or_else(|| Gap::new(GapKind::NoEvidence).with("what", "output_tokens"))?;
     let mut figure = per_request.map(|each| each.times(&factor));
-    figure.formula = "1,000,000 × month_one_unit × units ÷ (requests_month × accepted_share × tokens_per_request)";
+    figure.formula = formula;
     figure.inputs.push(Input {
         formula: tokens.formula,
         inputs: tokens.inputs.clone(),
@@ -157,11 +182,11 @@ fn units_input(brief: &Brief, carried: &Carried) -> Input {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::billing::{Category, Component, Per, Status};
+    use crate::domain::billing::{Category, Component, Status};
     use crate::domain::brief::Slo;
     use crate::domain::curve::{StepPoint, Summary};
     use crate::domain::evidence::Kind;
-    use crate::domain::fixture::{self, Fates, component, invalid, of_kind, priced, run, step};
+    use crate::domain::fixture::{self, Fates, component, invalid, of_kind, offers, run, step};
     use crate::domain::ids::EvidenceId;
     use crate::domain::money::round_to_places;
 
@@ -175,54 +200,6 @@ mod tests {
     fn interval(answer: &Answer<Exact>) -> [String; 2] {
         let (low, high) = answer.as_ref().unwrap().interval.clone().unwrap();
         [low.show_significant(4), high.show_significant(4)]
-    }
-
-    /// Three offers for the same chat. A: one large card in a virtual machine. B: a dedicated machine by the month.
-    /// C: a small card that carries 2 req/s.
-    fn offers() -> [(Candidate, Vec<StepPoint>); 3] {
-        use Category::{Accelerator, Network, OneOff, Snapshot, Storage, Support};
-        let included = |id, category| component(id, category, Status::Included);
-        let a = vec![
-            priced(1, Accelerator, "2.89 USD", Per::Hour, "1"),
-            priced(2, Storage, "0.08 USD", Per::GbMonth, "500"),
-            priced(3, Snapshot, "0.05 USD", Per::GbMonth, "100"),
-            priced(4, Network, "0.09 USD", Per::Gb, "180"),
-            included(5, Support),
-        ];
-        let b = vec![
-            priced(1, Accelerator, "1150 USD", Per::Month, "1"),
-            included(2, Storage),
-            included(3, Snapshot),
-            included(4, Network),
-            priced(5, Support, "60 USD", Per::Month, "1"),
-            priced(6, OneOff, "90 USD", Per::Once, "1"),
-        ];
-        let c = vec![
-            priced(1, Accelerator, "0.44 USD", Per::Hour, "1"),
-            priced(2, Storage, "0.10 USD", Per::GbMonth, "200"),
-            component(3, Snapshot, Status::NotApplicable),
-            priced(4, Network, "0.02 USD", Per::Gb, "180"),
-        ];
-        let at_8_a = Fates { sent: 7_200, late: 22, rejected: 41, failed: 0 };
-        let at_12_a = Fates { sent: 10_800, late: 301, rejected: 41, failed: 0 };
-        let at_8_b = Fates { sent: 7_200, late: 106, rejected: 45, failed: 2 };
-        let at_10_b = Fates { sent: 9_000, late: 3_000, rejected: 45, failed: 2 };
-        let at_2_c = Fates { sent: 1_800, late: 27, rejected: 9, failed: 0 };
-        let at_3_c = Fates { sent: 2_700, late: 2_000, rejected: 9, failed: 0 };
-        [
-            (
-                fixture::candidate("a", a, Some(0)),
-                vec![step(0, 8.0, 210.0, 20.0, at_8_a), step(1, 12.0, 480.0, 30.0, at_12_a)],
-            ),
-            (
-                fixture::candidate("b", b, Some(6)),
-                vec![step(0, 8.0, 388.0, 35.8, at_8_b), step(1, 10.0, 900.0, 48.0, at_10_b)],
-            ),
-            (
-                fixture::candidate("c", c, None),
-                vec![step(0, 2.0, 410.0, 44.0, at_2_c), step(1, 3.0, 2_600.0, 80.0, at_3_c)],
-            ),
-        ]
     }
 
     #[test]

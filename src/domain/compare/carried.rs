@@ -38,6 +38,8 @@ pub struct Carried {
     pub highest_rate: Figure<f64>,
     /// Accepted requests a second of one unit at its highest load within SLO.
     pub capacity_per_sec: Figure<f64>,
+    /// Share of what all units can accept that the mean rate asks for; `None` without a mean rate.
+    pub utilisation: Option<Figure<f64>>,
     /// What explains the cost.
     pub explaining: Explaining,
 }
@@ -224,6 +226,7 @@ pub(super) fn carried(brief: &Brief, run: &Run) -> Result<Carried, Gap> {
     let accepted_month = accepted_month(&requests_month, chosen.point, &share);
     let tokens_per_request = tokens_per_request(run, chosen.point.step_idx);
     let explaining = explaining(brief, chosen.point, units, capacity_per_sec.value);
+    let utilisation = utilisation(brief, units, &capacity_per_sec);
     Ok(Carried {
         basis,
         units,
@@ -233,17 +236,42 @@ pub(super) fn carried(brief: &Brief, run: &Run) -> Result<Carried, Gap> {
         tokens_per_request,
         highest_rate: Figure::measured(highest.rate, vec![run.id.clone()]),
         capacity_per_sec,
+        utilisation,
         explaining,
     })
 }
 
+/// Share of a peak that a measured level has to reach to stand for it; `step::is_same_rate` says the same.
+const REACHED: f64 = 0.99;
+
 /// Units that carry the peak together when one carries `rate`: a level within 1 % counts as carried.
 fn units(peak: f64, rate: f64) -> u32 {
     let mut units = 1_u32;
-    while f64::from(units) * rate * 1.01 < peak && units < 100_000 {
+    while f64::from(units) * rate < peak * REACHED && units < 100_000 {
         units += 1;
     }
     units
+}
+
+/// Requests a month that one unit carries when they arrive in the brief's proportion of mean and peak.
+pub(super) fn unit_capacity(brief: &Brief, carried: &Carried) -> Option<BigRational> {
+    let (mean, peak) = (ratio_of_f64(brief.mean_rate?)?, ratio_of_f64(brief.peak_rate?)?);
+    let rate = ratio_of_f64(carried.highest_rate.value)?;
+    let reached = BigRational::new(BigInt::from(99), BigInt::from(100));
+    (!peak.is_zero()).then(|| rate / reached * month_secs(brief) * mean / peak)
+}
+
+/// The same with another accepted share, without an interval of its own.
+#[must_use]
+pub fn with_share(mut carried: Carried, share: f64) -> Carried {
+    carried.share = Figure { interval: None, ..carried.share }.map(|_measured| share);
+    carried.accepted_month = carried.requests_month.clone().and_then(|requests| {
+        let factor = ratio_of_f64(share).filter(|share| !share.is_zero());
+        let factor = factor.ok_or_else(|| Gap::new(GapKind::NothingAccepted))?;
+        let inputs = vec![requests_input(&requests), share_input(&carried.share)];
+        Ok(Figure::derived(requests.value * factor, "requests_month × accepted_share", inputs))
+    });
+    carried
 }
 
 fn share(step: &Rated<'_>, run: &EvidenceId) -> Result<Figure<f64>, Gap> {
@@ -308,6 +336,23 @@ fn tokens_per_request(run: &Run, step_idx: usize) -> Answer<f64> {
     let measured = |name, n: u64| Input::leaf(name, format::count(n), "", Origin::Measured).on([run.id.clone()]);
     let inputs = vec![measured("tokens_out", tokens.output), measured("completed_counted", tokens.counted)];
     Ok(Figure::derived(mean, "tokens_out ÷ completed_counted", inputs))
+}
+
+/// What follows from the demand and the measured capacity; nobody types it in.
+fn utilisation(brief: &Brief, units: u32, capacity: &Figure<f64>) -> Option<Figure<f64>> {
+    let mean = brief.mean_rate?;
+    let share = mean / (f64::from(units) * capacity.value);
+    let inputs = vec![
+        Input::leaf("mean_rate", mean.to_string(), "req/s", Origin::Declared),
+        Input::leaf("units", units.to_string(), "", Origin::Derived { from_measured: true }),
+        Input {
+            formula: capacity.formula,
+            inputs: capacity.inputs.clone(),
+            ..Input::leaf("capacity_per_sec", format::fixed(capacity.value, 2), "req/s", capacity.origin)
+                .on(capacity.evidence.iter().cloned())
+        },
+    ];
+    share.is_finite().then(|| Figure::derived(share, "mean_rate ÷ (units × capacity_per_sec)", inputs))
 }
 
 fn explaining(brief: &Brief, point: &StepPoint, units: u32, capacity: f64) -> Explaining {

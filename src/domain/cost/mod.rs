@@ -21,7 +21,7 @@ mod meter;
 mod number;
 mod offer;
 
-mod plan;
+pub(super) mod plan;
 mod price;
 mod question;
 mod sum;

@@ -8,8 +8,8 @@ use super::answer::{NoValue, Why};
 use super::number::{Q, whole};
 
 /// A plan as a function of what is used: pieces of straight lines, with a jump at each further machine.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Curve {
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::domain) struct Curve {
     /// Paid once, however much is used.
     pub once: Q,
     /// Paid for each machine; one at least.
@@ -38,7 +38,7 @@ const MOST_STRETCHES: usize = 20_000;
 
 impl Curve {
     /// What `x` units that count cost.
-    pub(super) fn cost(&self, x: &Q) -> Q {
+    pub(in crate::domain) fn cost(&self, x: &Q) -> Q {
         let units = x / &self.useful;
         let paid = (&units - &self.free).max(Q::zero());
         &self.once + &self.fixed * self.machines(&units) + &self.per_unit * paid
@@ -48,7 +48,23 @@ impl Curve {
         self.capacity.as_ref().map_or_else(Q::one, |capacity| (units / capacity).ceil().max(Q::one()))
     }
 
-    /// The price of one more unit just after `x`, and what is paid there.
+    /// Its price a unit in the long run, further machines included.
+    fn long_run(&self) -> Q {
+        let machine = self.capacity.as_ref().map_or_else(Q::zero, |capacity| &self.fixed / capacity);
+        (&self.per_unit + machine) / &self.useful
+    }
+}
+
+/// What is paid over a demand, in straight pieces: what a search for crossings walks along.
+pub(in crate::domain) trait Pieces {
+    /// What is paid just after `x`, and the price of one more unit there.
+    fn after(&self, x: &Q) -> (Q, Q);
+
+    /// The first place after `x` at which it bends or jumps.
+    fn next_edge(&self, x: &Q) -> Option<Q>;
+}
+
+impl Pieces for Curve {
     fn after(&self, x: &Q) -> (Q, Q) {
         let units = x / &self.useful;
         let machines = match &self.capacity {
@@ -60,7 +76,6 @@ impl Curve {
         (&self.once + &self.fixed * machines + &self.per_unit * paid, slope)
     }
 
-    /// The first instant after `x` at which it bends or jumps.
     fn next_edge(&self, x: &Q) -> Option<Q> {
         let bend = (&self.free * &self.useful).clone();
         let bend = (bend > *x && !self.per_unit.is_zero()).then_some(bend);
@@ -72,12 +87,6 @@ impl Curve {
             (Some(bend), Some(jump)) => Some(bend.min(jump)),
             (one, other) => one.or(other),
         }
-    }
-
-    /// Its price a unit in the long run, further machines included.
-    fn long_run(&self) -> Q {
-        let machine = self.capacity.as_ref().map_or_else(Q::zero, |capacity| &self.fixed / capacity);
-        (&self.per_unit + machine) / &self.useful
     }
 }
 
@@ -103,6 +112,11 @@ fn stretches(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Vec<Stretch>, No
             return Err(NoValue::new(Why::RuleNotStated, "both plans cost the same in the long run: state up_to"));
         }
     };
+    walk(a, b, last)
+}
+
+/// Every stretch of `a - b` from 0 up to `last`, or on for ever.
+fn walk(a: &dyn Pieces, b: &dyn Pieces, last: Option<Q>) -> Result<Vec<Stretch>, NoValue> {
     let mut out = Vec::new();
     let mut from = Q::zero();
     for _ in 0..MOST_STRETCHES {
@@ -126,9 +140,19 @@ fn stretches(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Vec<Stretch>, No
 
 /// Every number of units at which the cheaper plan changes, in order.
 pub(super) fn crossings(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Vec<Q>, NoValue> {
+    stretches(a, b, up_to).map(turns)
+}
+
+/// The same for any two ways to pay, up to a number of units.
+pub(in crate::domain) fn crossings_within(a: &dyn Pieces, b: &dyn Pieces, up_to: &Q) -> Result<Vec<Q>, NoValue> {
+    walk(a, b, Some(up_to.clone())).map(turns)
+}
+
+/// Where the sign of the difference changes.
+fn turns(stretches: Vec<Stretch>) -> Vec<Q> {
     let mut out = Vec::new();
     let mut sign = 0_i8;
-    for stretch in stretches(a, b, up_to)? {
+    for stretch in stretches {
         let end = stretch.to.as_ref().map(|to| &stretch.start + &stretch.slope * (to - &stretch.from));
         let at_start = signum(&stretch.start);
         if at_start != 0 {
@@ -146,7 +170,7 @@ pub(super) fn crossings(a: &Curve, b: &Curve, up_to: Option<&Q>) -> Result<Vec<Q
             sign = at_end;
         }
     }
-    Ok(out)
+    out
 }
 
 /// The least whole number of units for which `b` costs less than `a`.
@@ -300,6 +324,39 @@ pub(super) fn hybrid(base: &Curve, peaks: &Curve, demand: &[Q], machines: &Q) ->
     out
 }
 
+/// A base of so many machines all month, and what goes beyond them, slot by slot of a day, at a price a unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::domain) struct Split {
+    /// Paid whatever is used: the machines of the base, and what is paid once.
+    pub fixed: Q,
+    /// Price of a unit beyond the base.
+    pub per_unit: Q,
+    /// Units that the base carries in one slot.
+    pub slot: Q,
+    /// Share of all units that falls into each slot.
+    pub shares: Vec<Q>,
+}
+
+impl Split {
+    /// What `x` units cost.
+    pub(in crate::domain) fn cost(&self, x: &Q) -> Q {
+        let beyond =
+            self.shares.iter().map(|share| (x * share - &self.slot).max(Q::zero())).fold(Q::zero(), |a, b| a + b);
+        &self.fixed + beyond * &self.per_unit
+    }
+}
+
+impl Pieces for Split {
+    fn after(&self, x: &Q) -> (Q, Q) {
+        let full = self.shares.iter().filter(|share| x * *share >= self.slot).fold(Q::zero(), |sum, share| sum + share);
+        (self.cost(x), full * &self.per_unit)
+    }
+
+    fn next_edge(&self, x: &Q) -> Option<Q> {
+        self.shares.iter().filter(|share| share.is_positive()).map(|share| &self.slot / share).filter(|at| at > x).min()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,5 +412,25 @@ mod tests {
         assert_eq!(show(&best_mix(&blocks, &need).unwrap()), "646");
         let short_days = Need { secs: whole(17 * 86_400), each_day: Some(whole(8 * 3600)) };
         assert_eq!(show(&best_mix(&blocks, &short_days).unwrap()), "272", "17 days of 8 hours by the hour");
+    }
+
+    #[test]
+    fn a_base_with_peaks_elsewhere_bends_where_a_slot_is_full() {
+        let q = |text: &str| number(text).unwrap();
+        // Half of the day's units in one of three slots; the base carries 50 of each slot for 100.
+        let split =
+            Split { fixed: q("100"), per_unit: q("2"), slot: q("50"), shares: vec![q("1/2"), q("1/4"), q("1/4")] };
+        assert_eq!([100, 200, 300].map(|x| show(&split.cost(&whole(x)))), ["100", "200", "400"]);
+        assert_eq!(split.next_edge(&whole(0)), Some(whole(100)));
+        assert_eq!(split.next_edge(&whole(100)), Some(whole(200)));
+        assert_eq!(split.next_edge(&whole(200)), None);
+        // The same by the rule for a demand of each step.
+        let base = Curve { fixed: q("100/3"), capacity: Some(q("50")), useful: Q::one(), ..Curve::default() };
+        let rest = Curve { per_unit: q("2"), useful: Q::one(), ..Curve::default() };
+        let both = hybrid(&base, &rest, &[q("150"), q("75"), q("75")], &Q::one());
+        assert_eq!(both.base + both.peaks, split.cost(&whole(300)));
+        // All elsewhere is 2 a unit: cheaper up to 50; from there on the base pays.
+        let got = crossings_within(&rest, &split, &whole(1000)).unwrap();
+        assert_eq!(got, [whole(50)]);
     }
 }

@@ -229,6 +229,7 @@ pub(super) fn edit_name(step: EditStep) -> &'static str {
         EditStep::Waive => "edit_waive",
         EditStep::Load => "edit_load",
         EditStep::Memory => "edit_memory",
+        EditStep::Cost => "edit_cost",
         EditStep::Decision => "edit_decision",
         EditStep::Note => "edit_note",
     }

@@ -1,0 +1,475 @@
+//! Where ways to pay for the same work cost the same, over the demand: rented machines with their stairs of capacity, a
+//! managed API, and a rented base with its peaks on the API.
+//!
+//! The demand is counted in accepted requests a month that arrive in the brief's proportion of mean and peak. Everything
+//! is exact; crossings are found on the straight pieces, not on a grid.
+
+use iso_currency::Currency;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One as _, Signed, Zero as _};
+
+use super::accepted::CandidateCost;
+use super::carried::{Carried, integer, month_secs, unit_capacity};
+use super::declared::{CostPlan, api_once, api_request};
+use crate::domain::brief::Brief;
+use crate::domain::candidate::Candidate;
+use crate::domain::cost::plan::{Curve, Pieces, Split, crossings_within};
+use crate::domain::figure::{Answer, Gap, GapKind};
+use crate::domain::ids::CandidateId;
+use crate::domain::money::{Exact, ratio_of_f64};
+
+/// Slots of a day that a hybrid looks at.
+const SLOTS: u32 = 24;
+/// Pieces that are drawn of one way; a machine that carries next to nothing has more stairs than a plot has points.
+const MOST_PIECES: usize = 400;
+/// Machines of a hybrid's base that are tried.
+const MOST_BASE: u32 = 64;
+
+/// A way to pay for the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// As many machines of a candidate as the peak needs.
+    Candidate(CandidateId),
+    /// The managed API.
+    Api,
+    /// So many machines of a candidate, and what goes beyond them on the API.
+    Hybrid(CandidateId, u32),
+}
+
+/// What a way costs a month over the demand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Way {
+    /// Which way.
+    pub who: Who,
+    /// Corners of the line: accepted requests a month and cost, the two ends of a jump at the same demand.
+    pub corners: Vec<(BigRational, BigRational)>,
+    /// Its cost a month at the brief's demand.
+    pub at_brief: Exact,
+    line: Line,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Line {
+    Stairs(Curve),
+    Split(Split),
+}
+
+impl Line {
+    fn cost(&self, x: &BigRational) -> BigRational {
+        match self {
+            Self::Stairs(curve) => curve.cost(x),
+            Self::Split(split) => split.cost(x),
+        }
+    }
+
+    fn pieces(&self) -> &dyn Pieces {
+        match self {
+            Self::Stairs(curve) => curve,
+            Self::Split(split) => split,
+        }
+    }
+}
+
+/// A stretch of demand and the way that costs least on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// The way.
+    pub who: Who,
+    /// From this demand on.
+    pub from: BigRational,
+    /// Up to this one.
+    pub to: BigRational,
+}
+
+/// Two ways against each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The one that costs less at the lowest demand.
+    pub lower: Who,
+    /// The other one.
+    pub higher: Who,
+    /// Every demand at which the cheaper of the two changes, ascending.
+    pub crossings: Vec<BigRational>,
+}
+
+/// All ways over the demand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BreakEven {
+    /// The ways that have a line, candidates in the order of the plan first.
+    pub ways: Vec<Way>,
+    /// Those that have none, and why.
+    pub missing: Vec<(Who, Gap)>,
+    /// Accepted requests a month at the brief's demand, on the candidate that costs least there.
+    pub demand: BigRational,
+    /// Up to which demand the ways were held against each other.
+    pub up_to: BigRational,
+    /// The currency of all of them.
+    pub currency: Currency,
+    /// Which way costs least on which stretch, without gaps from no demand to `up_to`.
+    pub lowest: Vec<Reach>,
+    /// The way that costs least at the brief's demand against each other one.
+    pub pairs: Vec<Pair>,
+    /// One request on the API; `None` where no API is declared.
+    pub api_request: Option<Answer<Exact>>,
+}
+
+impl BreakEven {
+    /// The way with this name.
+    #[must_use]
+    pub fn way(&self, who: &Who) -> Option<&Way> {
+        self.ways.iter().find(|way| way.who == *who)
+    }
+
+    /// The way that costs least at the brief's demand.
+    #[must_use]
+    pub fn at_brief(&self) -> Option<&Reach> {
+        self.lowest.iter().find(|reach| self.demand > reach.from && self.demand <= reach.to)
+    }
+
+    /// The demand nearest to the brief's at which the cheapest way changes, and what is paid there.
+    #[must_use]
+    pub fn nearest_change(&self) -> Option<(BigRational, BigRational)> {
+        let changes = self.lowest.iter().skip(1).map(|reach| (&reach.from, &reach.who));
+        let (at, who) = changes.min_by_key(|(at, _)| (*at - &self.demand).abs())?;
+        // Just below a jump the way before it still costs what both cost.
+        let before = self.lowest.iter().find(|reach| reach.to == *at).map_or(who, |reach| &reach.who);
+        Some((at.clone(), self.way(before)?.line.cost(at)))
+    }
+}
+
+/// Holds the candidates, the API and the hybrid against each other.
+///
+/// # Errors
+/// The first candidate's gap when no candidate has both a price and a measured capacity: then nobody knows the scale of
+/// the demand.
+pub fn break_even(
+    brief: &Brief,
+    candidates: &[(&Candidate, &CandidateCost)],
+    declared: &CostPlan,
+) -> Result<BreakEven, Gap> {
+    let mut missing = Vec::new();
+    let mut known: Vec<(&Candidate, &Carried, Curve, Exact)> = Vec::new();
+    for (candidate, cost) in candidates {
+        match curve_of(brief, cost) {
+            Ok((carried, curve, total)) => known.push((candidate, carried, curve, total)),
+            Err(gap) => missing.push((Who::Candidate(candidate.id.clone()), gap)),
+        }
+    }
+    let first_gap = || missing.first().map_or_else(|| Gap::new(GapKind::NoRun), |(_, gap)| gap.clone());
+    // The currency that most of them are in; with a tie that of the first.
+    let currency = known
+        .iter()
+        .map(|(.., total)| total.currency)
+        .rev()
+        .max_by_key(|currency| known.iter().filter(|(.., total)| total.currency == *currency).count())
+        .ok_or_else(first_gap)?;
+    let two =
+        |other: Currency| Gap::new(GapKind::TwoCurrencies).with("first", currency.code()).with("second", other.code());
+    known.retain(|(candidate, .., total)| {
+        let same = total.currency == currency;
+        if !same {
+            missing.push((Who::Candidate(candidate.id.clone()), two(total.currency)));
+        }
+        same
+    });
+    let (base, base_carried, base_curve, _) =
+        known.iter().min_by(|a, b| a.3.amount.cmp(&b.3.amount)).ok_or_else(|| Gap::new(GapKind::NoRun))?;
+    let demand = base_carried.accepted_month.as_ref().map_err(Clone::clone)?.value.clone();
+    let up_to = round_up(&(&demand * integer(2)));
+    let mut lines: Vec<(Who, Line)> = known
+        .iter()
+        .map(|(candidate, _, curve, _)| (Who::Candidate(candidate.id.clone()), Line::Stairs(curve.clone())))
+        .collect();
+    let per_request = declared.api.as_ref().map(|api| api_request(brief, api));
+    if let Some(api) = &declared.api {
+        match api_curve(per_request.clone(), api_once(api), currency) {
+            Ok(curve) => {
+                lines.push((Who::Api, Line::Stairs(curve.clone())));
+                let units = base_carried.units.min(MOST_BASE);
+                let splits = (1..=units)
+                    .filter_map(|n| Some((n, split_of(brief, base_curve, &curve, n)?)))
+                    .min_by(|(_, a), (_, b)| a.cost(&demand).cmp(&b.cost(&demand)));
+                if let Some((n, split)) = splits {
+                    lines.push((Who::Hybrid(base.id.clone(), n), Line::Split(split)));
+                }
+            }
+            Err(gap) => missing.push((Who::Api, gap)),
+        }
+    }
+    let ways: Vec<Way> = lines
+        .into_iter()
+        .map(|(who, line)| Way {
+            who,
+            corners: corners(line.pieces(), &up_to),
+            at_brief: Exact { amount: line.cost(&demand), currency },
+            line,
+        })
+        .collect();
+    let lowest = lowest(&ways, &up_to);
+    let pairs = pairs(&ways, &up_to);
+    Ok(BreakEven { ways, missing, demand, up_to, currency, lowest, pairs, api_request: per_request })
+}
+
+/// A candidate's month over its accepted requests: as many machines as carry them.
+fn curve_of<'a>(brief: &Brief, cost: &'a CandidateCost) -> Result<(&'a Carried, Curve, Exact), Gap> {
+    let month = &cost.month.total.as_ref().map_err(Clone::clone)?.value;
+    let carried = cost.carried.as_ref().map_err(Clone::clone)?;
+    let requests = &carried.requests_month.as_ref().map_err(Clone::clone)?.value;
+    let accepted = &carried.accepted_month.as_ref().map_err(Clone::clone)?.value;
+    let total = cost.month_total.as_ref().map_err(Clone::clone)?.value.clone();
+    let capacity = unit_capacity(brief, carried).filter(Signed::is_positive);
+    let capacity = capacity.ok_or_else(|| Gap::new(GapKind::BriefField).with("field", "peak_rate"))?;
+    if requests.is_zero() || accepted.is_zero() {
+        return Err(Gap::new(GapKind::NothingAccepted));
+    }
+    let curve = Curve {
+        fixed: month.amount.clone(),
+        capacity: Some(capacity),
+        useful: accepted / requests,
+        ..Curve::default()
+    };
+    Ok((carried, curve, total))
+}
+
+fn api_curve(
+    per_request: Option<Answer<Exact>>,
+    once: Result<Option<Exact>, Gap>,
+    currency: Currency,
+) -> Result<Curve, Gap> {
+    let each = per_request.ok_or_else(|| Gap::new(GapKind::NoPrice))??.value;
+    let once = once?.unwrap_or_else(|| Exact::zero(currency));
+    for other in [each.currency, once.currency] {
+        if other != currency {
+            return Err(Gap::new(GapKind::TwoCurrencies).with("first", currency.code()).with("second", other.code()));
+        }
+    }
+    Ok(Curve { once: once.amount, per_unit: each.amount, useful: BigRational::one(), ..Curve::default() })
+}
+
+/// `n` machines of a candidate all month, and the rest of each slot on the API.
+fn split_of(brief: &Brief, base: &Curve, api: &Curve, n: u32) -> Option<Split> {
+    let month = base.capacity.as_ref()? * &base.useful * integer(n);
+    // The capacity over a month stands for one at the peak: a slot carries its part of the peak all day.
+    let (mean, peak) = (ratio_of_f64(brief.mean_rate?)?, ratio_of_f64(brief.peak_rate?)?);
+    if mean.is_zero() || month_secs(brief).is_zero() {
+        return None;
+    }
+    Some(Split {
+        fixed: &base.once + &base.fixed * integer(n) + &api.once,
+        per_unit: api.per_unit.clone(),
+        slot: month * &peak / &mean / integer(SLOTS),
+        shares: day_shape(&(mean / peak))?,
+    })
+}
+
+/// Share of a day's requests in each of its slots, when all that is known is the mean as a share of the peak: one slot at
+/// the peak and an even decline after it, as steep as the mean asks for.
+fn day_shape(mean: &BigRational) -> Option<Vec<BigRational>> {
+    let slots = integer(SLOTS);
+    let last = integer(SLOTS - 1);
+    let half = BigRational::new(BigInt::one(), BigInt::from(2));
+    let one = BigRational::one();
+    if mean > &one || mean * &slots < one {
+        return None;
+    }
+    let heights: Vec<BigRational> = (0..SLOTS)
+        .map(|slot| {
+            let down = integer(slot) / &last;
+            if *mean >= half {
+                // From the peak down to a floor above zero.
+                &one - down * (&one - (mean * integer(2) - &one))
+            } else if slot == 0 {
+                one.clone()
+            } else {
+                // The other slots go down to nothing; their sum is what the mean leaves.
+                (&one - down) * (mean * &slots - &one) / (&slots / integer(2) - &one)
+            }
+        })
+        .collect();
+    let sum = heights.iter().fold(BigRational::zero(), |sum, height| sum + height);
+    Some(heights.into_iter().map(|height| height / &sum).collect())
+}
+
+/// Both ends of every straight piece up to `up_to`.
+fn corners(line: &dyn Pieces, up_to: &BigRational) -> Vec<(BigRational, BigRational)> {
+    let mut out: Vec<(BigRational, BigRational)> = Vec::new();
+    let mut from = BigRational::zero();
+    for _ in 0..MOST_PIECES {
+        let (start, slope) = line.after(&from);
+        let to = line.next_edge(&from).map_or_else(|| up_to.clone(), |edge| edge.min(up_to.clone()));
+        let end = &start + slope * (&to - &from);
+        if out.last().is_none_or(|last| last.0 != from || last.1 != start) {
+            out.push((from, start));
+        }
+        out.push((to.clone(), end));
+        if to >= *up_to {
+            break;
+        }
+        from = to;
+    }
+    out
+}
+
+fn lowest(ways: &[Way], up_to: &BigRational) -> Vec<Reach> {
+    let mut edges: Vec<BigRational> = vec![BigRational::zero(), up_to.clone()];
+    for (idx, a) in ways.iter().enumerate() {
+        for b in ways.iter().skip(idx + 1) {
+            edges.extend(crossings(a, b, up_to));
+        }
+    }
+    edges.sort();
+    edges.dedup();
+    let mut out: Vec<Reach> = Vec::new();
+    for pair in edges.windows(2) {
+        let [from, to] = pair else { continue };
+        let middle = (from + to) / integer(2);
+        let Some(least) = ways.iter().min_by(|a, b| a.line.cost(&middle).cmp(&b.line.cost(&middle))) else { continue };
+        match out.last_mut() {
+            Some(last) if last.who == least.who => last.to = to.clone(),
+            _ => out.push(Reach { who: least.who.clone(), from: from.clone(), to: to.clone() }),
+        }
+    }
+    out
+}
+
+/// The way that costs least at the brief's demand, against each other one.
+fn pairs(ways: &[Way], up_to: &BigRational) -> Vec<Pair> {
+    let Some(best) = ways.iter().min_by(|a, b| a.at_brief.amount.cmp(&b.at_brief.amount)) else { return Vec::new() };
+    ways.iter()
+        .filter(|other| other.who != best.who)
+        .map(|other| {
+            let crossings = crossings(best, other, up_to);
+            let middle = crossings.first().unwrap_or(up_to) / integer(2);
+            let best_is_lower = best.line.cost(&middle) <= other.line.cost(&middle);
+            let (lower, higher) = if best_is_lower { (best, other) } else { (other, best) };
+            Pair { lower: lower.who.clone(), higher: higher.who.clone(), crossings }
+        })
+        .collect()
+}
+
+fn crossings(a: &Way, b: &Way, up_to: &BigRational) -> Vec<BigRational> {
+    // Only a search of more pieces than any plan has fails; what it found of them says nothing.
+    crossings_within(a.line.pieces(), b.line.pieces(), up_to).unwrap_or_default()
+}
+
+/// The next number of two significant digits.
+fn round_up(value: &BigRational) -> BigRational {
+    let mut step = BigInt::one();
+    while BigRational::from_integer(&step * 100) < *value {
+        step *= 10;
+    }
+    let step = BigRational::from_integer(step);
+    (value / &step).ceil() * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::accepted::cost_per_accepted;
+    use super::super::declared::ApiOffer;
+    use super::*;
+    use crate::domain::fixture;
+    use crate::domain::money::round_to_places;
+
+    fn words(who: &Who) -> String {
+        match who {
+            Who::Candidate(id) => id.to_string(),
+            Who::Api => "api".to_owned(),
+            Who::Hybrid(id, n) => format!("{n} × {id} + api"),
+        }
+    }
+
+    fn whole(value: &BigRational) -> String {
+        round_to_places(value, 0)
+    }
+
+    fn of_offers(names: &[&str], api: Option<ApiOffer>) -> BreakEven {
+        let brief = fixture::brief();
+        let offers: Vec<_> =
+            fixture::offers().into_iter().filter(|(one, _)| names.contains(&one.id.as_str())).collect();
+        let costs: Vec<(Candidate, CandidateCost)> = offers
+            .into_iter()
+            .map(|(candidate, points)| {
+                let runs = [std::sync::Arc::new(fixture::run("e1", &brief, 0, points))];
+                let cost = cost_per_accepted(&brief, &candidate, &runs, false);
+                (candidate, cost)
+            })
+            .collect();
+        let pairs: Vec<(&Candidate, &CandidateCost)> = costs.iter().map(|(one, cost)| (one, cost)).collect();
+        break_even(&brief, &pairs, &CostPlan { api, ranges: Vec::new() }).unwrap()
+    }
+
+    /// 2.35 USD for 10,000 requests of 700 and 240 tokens.
+    fn api() -> ApiOffer {
+        ApiOffer {
+            name: "API".into(),
+            input: "0.13 USD".parse().ok(),
+            output: "0.60 USD".parse().ok(),
+            ..ApiOffer::default()
+        }
+    }
+
+    #[test]
+    fn an_api_and_a_machine_cross_where_the_month_is_paid() {
+        let of = of_offers(&["b"], Some(api()));
+        assert_eq!(of.api_request.clone().unwrap().unwrap().value.show_significant(4), "0.0002350");
+        // 1,225 ÷ 0.000235; one machine carries 8 ÷ 0.99 req/s at the peak, of which 97.875 % is accepted.
+        let [pair, _hybrid] = of.pairs.as_slice() else { panic!("the API and the hybrid") };
+        assert_eq!((words(&pair.lower), words(&pair.higher)), ("api".into(), "b".into()));
+        assert_eq!(
+            pair.crossings.iter().map(whole).collect::<Vec<_>>(),
+            ["5212766", "6755155", "10425532", "13510309"]
+        );
+        assert_eq!(whole(&of.demand), "6687603");
+        let lowest: Vec<(String, String)> = of.lowest.iter().map(|one| (words(&one.who), whole(&one.from))).collect();
+        // Above one machine, one machine and the API carry the work for less than two machines.
+        assert_eq!(
+            lowest,
+            [("api".into(), "0".into()), ("b".into(), "5212766".into()), ("1 × b + api".into(), "6755155".into())]
+        );
+        assert_eq!(of.at_brief().map(|reach| words(&reach.who)).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn stairs_follow_the_measured_capacity() {
+        let of = of_offers(&["a", "b", "c"], None);
+        let b = of.way(&Who::Candidate(CandidateId("b".into()))).unwrap();
+        let corners: Vec<String> =
+            b.corners.iter().take(4).map(|(x, y)| format!("{} {}", whole(x), whole(y))).collect();
+        assert_eq!(corners, ["0 1225", "6755155 1225", "6755155 2450", "13510309 2450"]);
+        let c = of.way(&Who::Candidate(CandidateId("c".into()))).unwrap();
+        assert_eq!(c.at_brief.show(), "1,379.20", "four machines");
+        // Up to three machines C costs less than one of B.
+        let lowest: Vec<String> = of.lowest.iter().map(|one| words(&one.who)).collect();
+        assert_eq!(lowest.first().map(String::as_str), Some("c"));
+        assert_eq!(of.at_brief().map(|reach| words(&reach.who)).as_deref(), Some("b"));
+        assert_eq!(whole(&of.up_to), "14000000");
+    }
+
+    #[test]
+    fn what_has_no_line_says_why() {
+        let of = of_offers(&["b"], Some(ApiOffer { output: None, ..api() }));
+        assert_eq!(
+            of.missing.iter().map(|(who, gap)| (words(who), gap.kind)).collect::<Vec<_>>(),
+            [("api".into(), GapKind::NotStated)]
+        );
+        let euro = ApiOffer { input: "1 EUR".parse().ok(), output: "1 EUR".parse().ok(), ..api() };
+        assert_eq!(of_offers(&["b"], Some(euro)).missing.first().unwrap().1.kind, GapKind::TwoCurrencies);
+        let once = ApiOffer { once: "600 USD".parse().ok(), months: Some(6), ..api() };
+        let api = of_offers(&["b"], Some(once));
+        assert_eq!(api.way(&Who::Api).unwrap().corners.first().map(|(_, y)| whole(y)).as_deref(), Some("100"));
+    }
+
+    #[test]
+    fn a_day_has_the_mean_and_the_peak_of_the_brief() {
+        for (mean, first, last) in [("13/40", "5/39", "0"), ("1/2", "1/12", "0"), ("3/4", "1/18", "1/36")] {
+            let mean: BigRational = mean.parse().unwrap();
+            let shape = day_shape(&mean).unwrap();
+            let sum = shape.iter().fold(BigRational::zero(), |sum, share| sum + share);
+            assert_eq!(sum, BigRational::one());
+            assert_eq!(shape.first().unwrap().to_string(), first);
+            assert_eq!(shape.last().unwrap().to_string(), last);
+        }
+        assert_eq!(day_shape(&"2".parse().unwrap()), None);
+    }
+}
