@@ -338,7 +338,8 @@ fn broken_files_are_read_as_far_as_they_go_and_say_what_is_missing() {
     let file = |rest: &str| format!("{FOCUS}\n{row}{rest}").into_bytes();
     let huge = format!("1.00,1.00,EUR,Usage,\"{}\",2026-10-01T00:00:00Z\n", "x".repeat(2 << 20));
     // The rest of the file, the finding, and the total of what could be read.
-    let cases: Vec<(&str, Vec<u8>, F, (u64, &str), &str, bool)> = vec![
+    type Broken<'a> = (&'a str, Vec<u8>, F, (u64, &'a str), &'a str, bool);
+    let cases: Vec<Broken<'_>> = vec![
         ("cut", file("2.50,2.50,EU"), F::CutFile, (3, "ChargeCategory"), "3.50", true),
         (
             "open quote",
