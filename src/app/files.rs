@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::JobId;
+use crate::domain::memory::{MemoryPlan, offer, source};
+use crate::domain::text::Text;
 use crate::engine::clock::{self, Now};
 use crate::engine::event::{Picking, What};
 use crate::engine::files::{self as engine_files, Places};
@@ -13,7 +15,6 @@ use crate::engine::job::{JobSpec, OpenMode};
 use crate::project::edit::Edit;
 use crate::project::plan::Plan;
 use crate::project::store::Opened;
-use crate::wire::model_config;
 
 use super::App;
 use super::command::{Command, Layer};
@@ -81,7 +82,7 @@ impl App {
                 self.start(JobWhat::Dialog, JobSpec::Pick { picking, suggested });
             }
             Command::ImportModel(path) => {
-                let job = self.start(JobWhat::Files, JobSpec::ReadFile { path: path.clone(), cap: model_config::CAP });
+                let job = self.start(JobWhat::Files, JobSpec::ReadFile { path: path.clone(), cap: source::HEAD_BYTES });
                 self.reading_model = Some((job, path));
             }
             Command::TakePicked(picking) => {
@@ -148,8 +149,10 @@ impl App {
                 }
             },
             What::Written(path) if !self.quiet.contains(&job) => self.notice(NoticeWhat::Written(path)),
-            What::FileRead(path, bytes) if self.reading_model.take_if(|(reading, _)| *reading == job).is_some() => {
-                self.model_read(path, &bytes, now);
+            What::FileRead(path, bytes, len)
+                if self.reading_model.take_if(|(reading, _)| *reading == job).is_some() =>
+            {
+                self.model_read(path, &bytes, len, now);
             }
             What::UnsavedFound(found) => self.state.unsaved_found = found,
             // Every other event has its own door.
@@ -158,16 +161,29 @@ impl App {
     }
 
     /// The facts of a model's file become the brief's; what could not be read is said on the screen.
-    fn model_read(&mut self, path: PathBuf, bytes: &[u8], now: Now) {
+    fn model_read(&mut self, path: PathBuf, bytes: &[u8], len: u64, now: Now) {
         let Some(project) = &self.state.project else { return };
-        let outcome = match model_config::read(bytes) {
-            Ok(config) => {
-                let brief = config.put_into(&project.plan.brief);
-                self.edit(Edit::PutBrief(Box::new(brief)), now);
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let outcome = match source::read_model(&path.to_string_lossy(), bytes, Some(len)) {
+            Ok(read) => {
+                // Files of one folder are one model: the settings, an index, shards complete each other.
+                let read = match self.model_source.take() {
+                    Some((of, known)) if of == folder => known.joined(read),
+                    _ => read,
+                };
+                let brief = offer::with_facts(&project.plan.brief, &read.facts);
+                let facts = Some(Box::new(read.facts.clone()));
+                let memory = MemoryPlan { facts, ..project.plan.memory.clone() };
+                let notes = read.notes.clone();
+                self.model_source = Some((folder, read));
+                self.edit(Edit::PutModel(Box::new(brief), Box::new(memory)), now);
                 self.view_command_close(Layer::ImportModel);
-                Ok(config.notes)
+                Ok(notes)
             }
-            Err(failure) => Err(failure.at(path.display())),
+            Err(error) => {
+                let said = Text::of(self.state.settings.language).source_error(&error);
+                Err(Failure::new(FailureKind::ModelConfigMalformed).because(said).at(path.display()))
+            }
         };
         self.state.view.model_read = Some(ModelRead { path, outcome });
     }

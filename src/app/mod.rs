@@ -60,6 +60,8 @@ pub struct App {
     opening: Option<(JobId, OpenMode)>,
     /// The job that reads a model's `config.json`, and the file.
     reading_model: Option<(JobId, PathBuf)>,
+    /// What the files of the model said that were read last, and the folder they lie in.
+    model_source: Option<(PathBuf, crate::domain::memory::ModelSource)>,
     /// What is done once the save under way stands: go on with `View::pending`.
     go_after_save: bool,
 }
@@ -116,6 +118,7 @@ impl App {
             kept_settings: user.settings.clone(),
             opening: None,
             reading_model: None,
+            model_source: None,
             go_after_save: false,
         };
         app.start_quiet(JobSpec::FindUnsaved { folder: app.places.unsaved() });

@@ -12,11 +12,11 @@ use crate::domain::evidence::Sealed;
 use crate::domain::failure::Failure;
 use crate::domain::host::KeyPin;
 use crate::domain::ids::{CandidateId, CriterionId, EvidenceId, HostId, JobId};
+use crate::domain::memory::SourceNote;
 use crate::domain::text::Language;
 use crate::engine::event::{Outcome, Picking, Progress, Question};
 use crate::project::plan::Plan;
 use crate::project::store::{Altered, Lock};
-use crate::wire::model_config::Note;
 
 use super::command::{Command, Layer, Screen, ThemeChoice, Traced};
 use super::derived::Derived;
@@ -199,7 +199,7 @@ pub struct View {
     pub trace: Option<Box<Traced>>,
     /// The record in the trace drawer.
     pub record: Option<EvidenceId>,
-    /// What the last reading of a `config.json` came to.
+    /// What the last reading of a model's file came to.
     pub model_read: Option<ModelRead>,
 }
 
@@ -223,13 +223,13 @@ impl View {
     }
 }
 
-/// What the reading of a `config.json` came to.
+/// What the reading of a model's file came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRead {
     /// The file.
     pub path: PathBuf,
     /// What could not be taken from it, or why nothing could.
-    pub outcome: Result<Vec<Note>, Failure>,
+    pub outcome: Result<Vec<SourceNote>, Failure>,
 }
 
 /// Settings of this user, kept outside any project.

@@ -68,7 +68,7 @@ pub enum What {
     /// A file was written (report, CSV, image).
     Written(PathBuf),
     /// A file was read for a field.
-    FileRead(PathBuf, Vec<u8>),
+    FileRead(PathBuf, Vec<u8>, u64),
     /// SSH aliases were read from the configuration.
     SshAliases(Vec<String>),
     /// The job waits for a person.

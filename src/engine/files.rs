@@ -144,9 +144,9 @@ fn work(ctx: &JobCtx, spec: JobSpec) -> Result<(), Failure> {
             ctx.emit_blocking(What::Written(path));
         }
         JobSpec::ReadFile { path, cap } => {
-            let bytes = store::read_capped(&path, cap)
+            let (bytes, len) = store::read_head(&path, cap)
                 .map_err(|error| Failure::new(FailureKind::FileUnreadable).because(error).at(path.display()))?;
-            ctx.emit_blocking(What::FileRead(path, bytes));
+            ctx.emit_blocking(What::FileRead(path, bytes, len));
         }
         other => return Err(Failure::new(FailureKind::Internal).because(format!("{other:?} is no file job"))),
     }

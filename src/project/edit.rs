@@ -20,6 +20,8 @@ pub enum Edit {
     PutPlan(Box<Plan>),
     /// The whole brief.
     PutBrief(Box<Brief>),
+    /// The brief and how its model is run, together: facts that were read from the model's files.
+    PutModel(Box<Brief>, Box<MemoryPlan>),
     /// A candidate, new or changed (by id).
     PutCandidate(Box<Candidate>),
     /// A candidate goes away; its evidence stays.
@@ -67,6 +69,8 @@ pub enum EditStep {
     Recover,
     /// Brief changed.
     Brief,
+    /// Facts of the model read.
+    Model,
     /// Candidate changed.
     Candidate,
     /// Candidate added.
@@ -107,6 +111,7 @@ impl Edit {
             Self::Rename(_) => (EditStep::Rename, String::new()),
             Self::PutPlan(_) => (EditStep::Recover, String::new()),
             Self::PutBrief(_) => (EditStep::Brief, String::new()),
+            Self::PutModel(..) => (EditStep::Model, String::new()),
             Self::PutCandidate(candidate) => (
                 if plan.candidate(&candidate.id).is_some() { EditStep::Candidate } else { EditStep::AddCandidate },
                 candidate.id.to_string(),
@@ -137,6 +142,10 @@ impl Edit {
             Self::Rename(name) => plan.name = name,
             Self::PutPlan(other) => plan = *other,
             Self::PutBrief(brief) => plan.brief = *brief,
+            Self::PutModel(brief, memory) => {
+                plan.brief = *brief;
+                plan.memory = *memory;
+            }
             Self::PutCandidate(candidate) => put(&mut plan.candidates, *candidate, |a, b| a.id == b.id),
             Self::RemoveCandidate(id) => plan.candidates.retain(|candidate| candidate.id != id),
             Self::PutHost(host) => put(&mut plan.hosts, *host, |a, b| a.id == b.id),

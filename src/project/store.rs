@@ -555,6 +555,18 @@ fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The head of a file, `cap` bytes at most, and the length of all of it.
+///
+/// # Errors
+/// As the operating system says.
+pub fn read_head(path: &Path, cap: u64) -> io::Result<(Vec<u8>, u64)> {
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(cap).read_to_end(&mut bytes)?;
+    Ok((bytes, len))
+}
+
 /// Reads a file up to a cap.
 ///
 /// # Errors

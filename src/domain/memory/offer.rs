@@ -193,6 +193,30 @@ pub fn facts_of(brief: &Brief, plan: &MemoryPlan) -> (ModelFacts, FactsFrom) {
     (facts, from)
 }
 
+/// The brief with a model's facts. What they do not say is emptied: facts of another model must not stay. A precision
+/// that somebody chose stays.
+#[must_use]
+pub fn with_facts(brief: &Brief, facts: &ModelFacts) -> Brief {
+    let mut brief = brief.clone();
+    brief.model.parameters = facts.params_text_computed;
+    brief.model.layers = facts.layers;
+    brief.model.hidden = facts.hidden;
+    brief.model.heads = facts.heads;
+    brief.model.kv_heads = facts.kv_heads;
+    brief.model.head_dim = facts.head_dim;
+    brief.model.vocab = facts.vocab;
+    let plain = match facts.torch_dtype.as_deref() {
+        Some("float32") => Some(Precision::Fp32),
+        Some("float16") => Some(Precision::Fp16),
+        Some("bfloat16") => Some(Precision::Bf16),
+        _ => None,
+    };
+    // A quantised checkpoint says itself how it is stored.
+    let is_quantised = facts.quant_method.is_some() || facts.quant_bits.is_some();
+    brief.precision = brief.precision.or(plain.filter(|_| !is_quantised));
+    brief
+}
+
 /// The trade's words for a precision of the brief.
 const fn words_of(precision: Precision) -> (&'static str, &'static str) {
     match precision {

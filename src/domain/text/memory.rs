@@ -119,5 +119,11 @@ words! {
         in_all,
         why_not,
         knobs_of,
+        model,
+        model_hint,
+        facts_files,
+        facts_catalogue,
+        facts_typed,
+        facts_forget,
     }
 }

@@ -217,6 +217,7 @@ pub(super) fn edit_name(step: EditStep) -> &'static str {
         EditStep::Rename => "edit_rename",
         EditStep::Recover => "edit_recover",
         EditStep::Brief => "edit_brief",
+        EditStep::Model => "edit_model",
         EditStep::Candidate => "edit_candidate",
         EditStep::AddCandidate => "edit_add_candidate",
         EditStep::RemoveCandidate => "edit_remove_candidate",

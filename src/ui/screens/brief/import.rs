@@ -1,4 +1,4 @@
-//! Reading a model's `config.json`: the dialog with a typed path, and what the last reading came to.
+//! Reading a file of the model: the dialog with a typed path, and what the last reading came to.
 
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ pub(super) fn outcome_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<
             },
         );
         for note in notes {
-            small(ui, &fill(text.name(note.name()), &[("what", note.what().to_owned())]));
+            small(ui, &text.source_note(note));
         }
     });
 }

@@ -42,6 +42,10 @@ pub fn memory_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>
     let t = tokens(ui);
     setup::tabs_ui(ui, project, text, out);
     ui.add_space(t.space.m);
+    if project.plan.memory.work != MemoryWork::Images {
+        setup::model_ui(ui, project, text, out);
+        ui.add_space(t.space.m);
+    }
     if project.plan.memory.work != MemoryWork::Images && !model_is_known(project) {
         if empty_state(ui, &words.needs_model, &words.needs_model_button, &words.needs_model_then) {
             out.push(Command::Go(Screen::Brief));

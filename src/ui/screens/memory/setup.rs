@@ -2,18 +2,18 @@
 
 use egui::Ui;
 
-use crate::app::command::Command;
+use crate::app::command::{Command, Layer};
 use crate::app::state::Project;
 use crate::domain::brief::{Brief, Precision};
 use crate::domain::format;
-use crate::domain::memory::offer::scheme_of;
+use crate::domain::memory::offer::{FactsFrom, scheme_of};
 use crate::domain::memory::plan::{ImageOffload, TrainOptimizer, TrainSharding};
 use crate::domain::memory::rules::EngineKind;
-use crate::domain::memory::{self, MemoryPlan, MemoryWork, image};
+use crate::domain::memory::{self, Catalogue, MemoryPlan, MemoryWork, image};
 use crate::domain::text::{Text, fill};
 use crate::project::edit::Edit;
 use crate::ui::theme::{Font, tokens};
-use crate::ui::widgets::{Card, Field, caption, columns, segmented, small};
+use crate::ui::widgets::{Button, Card, Field, caption, columns, icons, segmented, small};
 
 /// Inference, training, images.
 pub(super) fn tabs_ui(ui: &mut Ui, project: &Project, text: &Text, out: &mut Vec<Command>) {
@@ -22,6 +22,57 @@ pub(super) fn tabs_ui(ui: &mut Ui, project: &Project, text: &Text, out: &mut Vec
         && work != project.plan.memory.work
     {
         out.push(Command::Edit(Edit::PutMemory(Box::new(MemoryPlan { work, ..project.plan.memory.clone() }))));
+    }
+}
+
+/// Rows of the catalogue that are offered at once.
+const OFFERED: usize = 6;
+
+/// The model by name, where its facts come from, and the ways to other facts.
+pub(super) fn model_ui(ui: &mut Ui, project: &Project, text: &Text, out: &mut Vec<Command>) {
+    let words = &text.memory;
+    let t = tokens(ui);
+    let brief = &project.plan.brief;
+    let plan = &project.plan.memory;
+    let mut name = brief.model.name.clone();
+    columns(ui, t.space.m, [2.0, 2.4, -180.0], |[field, from, read]| {
+        Field::new("memory model", &words.model).hint(&words.model_hint).text(field, &mut name);
+        from.add_space(20.0);
+        let (facts, source) = memory::offer::facts_of(brief, plan);
+        let origin = if facts.origin.is_empty() { text.common.not_stated.clone() } else { facts.origin.clone() };
+        let said = match source {
+            FactsFrom::Files => fill(&words.facts_files, &[("origin", origin)]),
+            FactsFrom::Catalogue => fill(&words.facts_catalogue, &[("origin", origin)]),
+            FactsFrom::Typed => words.facts_typed.clone(),
+        };
+        caption(from, &said);
+        if source == FactsFrom::Files && Button::link(&words.facts_forget).small().show(from).clicked() {
+            let memory = MemoryPlan { facts: None, ..plan.clone() };
+            out.push(Command::Edit(Edit::PutMemory(Box::new(memory))));
+        }
+        read.add_space(20.0);
+        if Button::secondary(&text.brief.import).icon(icons::FILE).small().show(read).clicked() {
+            out.push(Command::Show(Layer::ImportModel));
+        }
+    });
+    let typed = name.trim().to_lowercase();
+    let catalogue = Catalogue::builtin();
+    if !typed.is_empty() && plan.facts.is_none() && catalogue.find(&typed).is_none() {
+        let matches = catalogue.rows().iter().filter(|row| row.model.to_lowercase().contains(&typed)).take(OFFERED);
+        ui.horizontal_wrapped(|ui| {
+            for row in matches {
+                if Button::link(&row.model).small().hover(&row.origin).show(ui).clicked() {
+                    let mut chosen = memory::offer::with_facts(brief, row);
+                    chosen.model.name.clone_from(&row.model);
+                    out.push(Command::Edit(Edit::PutBrief(Box::new(chosen))));
+                    name.clone_from(&brief.model.name);
+                }
+            }
+        });
+    }
+    if name != brief.model.name {
+        let model = crate::domain::brief::Model { name, ..brief.model.clone() };
+        out.push(Command::Edit(Edit::PutBrief(Box::new(Brief { model, ..brief.clone() }))));
     }
 }
 
