@@ -113,8 +113,5 @@ fn what_is_left_to_a_person_is_named() {
     settle(&mut app);
     let state = app.state();
     let notes = state.view.model_read.as_ref().unwrap().outcome.clone().unwrap();
-    assert!(
-        notes.iter().any(|note| note.kind == NoteKind::Lacks && note.what == "vocab"),
-        "{notes:?}"
-    );
+    assert!(notes.iter().any(|note| note.kind == NoteKind::Lacks && note.what == "vocab"), "{notes:?}");
 }

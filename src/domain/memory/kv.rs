@@ -6,6 +6,7 @@
 //! prints are another number, see [`Printed`].
 
 use super::facts::ModelFacts;
+use super::note::Note;
 use super::rules::{self, EngineKind, Key, Version};
 use super::weights::Lacking;
 
@@ -49,7 +50,7 @@ pub struct Layout {
     /// Bytes of sliding-window buffers outside the blocks (llama.cpp).
     beside_bytes: f64,
     /// What was assumed.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<Note>,
 }
 
 /// What the cache depends on beside the model.
@@ -297,7 +298,7 @@ impl Layout {
 }
 
 /// The kinds of layers of a model with what each keeps on one GPU.
-fn kinds(facts: &ModelFacts, setup: &CacheSetup, notes: &mut Vec<&'static str>) -> Result<Vec<Layers>, Vec<Lacking>> {
+fn kinds(facts: &ModelFacts, setup: &CacheSetup, notes: &mut Vec<Note>) -> Result<Vec<Layers>, Vec<Lacking>> {
     let mut lacks = Vec::new();
     let mut need = |name: Lacking, value: Option<u32>| {
         if value.is_none() {
@@ -366,9 +367,7 @@ fn kinds(facts: &ModelFacts, setup: &CacheSetup, notes: &mut Vec<&'static str>) 
         out.push(Layers { count: of_stage(((all - full) * own).round()), keeps: Keeps::Window(window), bytes });
     } else {
         if window.is_some_and(|window| window < setup.max_len) {
-            notes.push(
-                "the model states a sliding window and not which layers have it; all are taken to keep every token",
-            );
+            notes.push(Note::WindowUnknown);
         }
         out.push(Layers { count: of_stage((all * own).round()), keeps: Keeps::All, bytes });
     }

@@ -11,6 +11,7 @@
 //! - [`knobs`], [`search`], [`explain`]: what buys how much, the smallest configuration, formulas and inputs.
 //! - [`table`]: whole tables at once, for the command line and the tests.
 //! - [`train`]: peak memory of fine-tuning.
+//! - [`note`]: what had to be assumed.
 //! - [`plan`]: how the model is going to be run, as people set it up.
 //! - [`offer`]: whether an offer carries the work of a brief; what the Memory step shows.
 
@@ -23,6 +24,7 @@ pub mod image;
 pub mod knobs;
 pub mod kv;
 pub mod measured;
+pub mod note;
 pub mod offer;
 pub mod plan;
 pub mod quant;
@@ -38,6 +40,7 @@ pub use band::Band;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use facts::{BadFact, ModelFacts, QuantGroup};
 pub use measured::EngineRun;
+pub use note::Note;
 pub use offer::{MemoryCurve, MemoryEstimate, in_flight_at_peak, tokens_mean, tokens_p95};
 pub use plan::{MemoryPlan, MemoryWork};
 pub use source::{ModelSource, SourceError, SourceNote, read_model};

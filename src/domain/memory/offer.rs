@@ -7,6 +7,7 @@ use super::calibrate::{Calibration, MeasuredRun};
 use super::catalogue::Catalogue;
 use super::facts::ModelFacts;
 use super::measured::EngineRun;
+use super::note::Note;
 use super::plan::{ImageOffload, MemoryPlan, MemoryWork, TrainOptimizer, TrainSharding};
 use super::quant::{KvFormat, Scheme};
 use super::rules::{self, CardKind, EngineKind, Version};
@@ -86,8 +87,8 @@ pub struct MemoryEstimate {
     pub serving: Option<Serving>,
     /// Facts that are not known and widen the interval or leave a part out, by column.
     pub missing: Vec<&'static str>,
-    /// What was assumed, one sentence each.
-    pub notes: Vec<String>,
+    /// What was assumed.
+    pub notes: Vec<Note>,
 }
 
 impl MemoryEstimate {
@@ -456,7 +457,7 @@ fn serving(case: &Case<'_>) -> Answer<MemoryEstimate> {
         n_gpus: setup.tp,
         serving: Some(serving),
         missing: prediction.missing.clone(),
-        notes: setup.scheme.open.iter().chain(&prediction.notes).cloned().collect(),
+        notes: prediction.notes.clone(),
     };
     let inputs = value
         .serving

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::facts::{ModelFacts, QuantGroup};
+use super::note::Note;
 
 const GGUF: &str = include_str!("../../../assets/memory/gguf.csv");
 
@@ -107,7 +108,7 @@ pub enum Backend {
 }
 
 /// How the weights are stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Scheme {
     /// Format of the quantised matrices.
     pub format: WeightFormat,
@@ -121,8 +122,8 @@ pub struct Scheme {
     pub backend: Option<Backend>,
     /// Whether the stated text was not understood, or nothing was stated.
     pub is_guess: bool,
-    /// What was left open, one sentence each.
-    pub open: Vec<String>,
+    /// What was left open.
+    pub open: Vec<Note>,
 }
 
 impl Scheme {
@@ -145,9 +146,9 @@ impl Scheme {
         Self { format, range: (format, format), method, ..Self::plain(plain) }
     }
 
-    fn within(mut self, low: WeightFormat, high: WeightFormat, why: &str) -> Self {
+    fn within(mut self, low: WeightFormat, high: WeightFormat, why: Note) -> Self {
         self.range = (low, high);
-        self.open.push(why.to_owned());
+        self.open.push(why);
         self
     }
 
@@ -191,9 +192,7 @@ impl Scheme {
         let mut scheme = Self::plain(plain).within(
             WeightFormat::Nvfp4,
             WeightFormat::Plain(plain),
-            &format!(
-                "quantisation \"{shown}\" is not known; anything from 4 bits to unquantised is within the interval"
-            ),
+            Note::QuantisationUnknown(shown),
         );
         scheme.is_guess = true;
         scheme
@@ -226,7 +225,7 @@ impl Scheme {
             None => Self::of(make(named.bits), plain, Method::Gguf).within(
                 make(named.low),
                 make(named.high),
-                "the file's tensor table is not known; a mixture of this name varies in bits a weight",
+                Note::TensorTableUnknown,
             ),
         })
     }
@@ -256,7 +255,7 @@ impl Scheme {
                 scheme.within(
                     WeightFormat::Nf4 { double: true },
                     WeightFormat::Nf4 { double: false },
-                    "whether the 4-bit scales are quantised again is not stated",
+                    Note::DoubleQuantisationUnknown,
                 )
             });
         }
@@ -272,11 +271,7 @@ impl Scheme {
             let scheme = Self::of(make(stated.unwrap_or(128), zeros), plain, method(Method::Int4));
             return Some(with_backend(match stated {
                 Some(_) => scheme,
-                None => scheme.within(
-                    make(4096, false),
-                    make(32, true),
-                    "the group of the 4-bit scales is not stated; 128 is taken",
-                ),
+                None => scheme.within(make(4096, false), make(32, true), Note::GroupAssumed),
             }));
         }
         if words.any(&["int8", "w8a8", "w8a16", "8bit", "8"]) && !words.any(&["fp8", "modelopt"]) {
@@ -293,11 +288,7 @@ impl Scheme {
         }
         if words.has("modelopt") {
             let scheme = Self::of(WeightFormat::Nvfp4, plain, Method::ModelOpt);
-            return Some(scheme.within(
-                WeightFormat::Nvfp4,
-                WeightFormat::Byte,
-                "the checkpoint mixes formats; which layers are 4-bit and which 8-bit is not known",
-            ));
+            return Some(scheme.within(WeightFormat::Nvfp4, WeightFormat::Byte, Note::FormatsMixed));
         }
         if words.has("16") && words.any(&["bit", "bits"]) {
             return Some(Self::plain(2.0));

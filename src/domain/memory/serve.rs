@@ -8,6 +8,7 @@ use super::band::Band;
 use super::calibrate::Calibration;
 use super::facts::ModelFacts;
 use super::kv::{CacheSetup, Layout, Printed};
+use super::note::Note;
 use super::quant::{Backend, KvFormat, Method, Scheme};
 use super::rules::{self, CardKind, EngineKind, Key, Version};
 use super::weights::{self, Beside, Split, Weights};
@@ -382,8 +383,8 @@ pub struct Prediction {
     pub runs_out: Option<RunsOut>,
     /// Facts and settings that are not known and without which a figure is `None`.
     pub missing: Vec<&'static str>,
-    /// What was assumed, one sentence each.
-    pub notes: Vec<String>,
+    /// What was assumed.
+    pub notes: Vec<Note>,
 }
 
 impl Prediction {
@@ -569,7 +570,7 @@ pub fn predict_with(setup: &Setup, prepared: &Prepared) -> Prediction {
         missing.extend(lacks.iter().copied());
     }
     let layouts = prepared.layouts.as_deref().unwrap_or_default();
-    notes.extend(layouts.iter().take(1).flat_map(|layout| layout.notes.iter().map(|note| (*note).to_owned())));
+    notes.extend(layouts.iter().take(1).flat_map(|layout| layout.notes.iter().cloned()));
     missing.sort_unstable();
     missing.dedup();
 
@@ -709,10 +710,10 @@ fn left(budget: Band, parts: &[Band]) -> Band {
 }
 
 /// Weights from the counted parameters, when the tensors cannot be listed.
-fn counted(setup: &Setup, notes: &mut Vec<String>) -> Option<Band> {
+fn counted(setup: &Setup, notes: &mut Vec<Note>) -> Option<Band> {
     #[allow(clippy::cast_precision_loss, reason = "parameters are below 2^53")]
     let count = setup.facts.params_text_computed? as f64 / f64::from(setup.tp.max(1)) / f64::from(setup.pp.max(1));
-    notes.push("the weights follow from the number of parameters alone".to_owned());
+    notes.push(Note::FromParameters);
     let bytes = |format: super::quant::WeightFormat| count * format.bytes();
     let value = bytes(setup.scheme.format);
     Some(Band::new(value, bytes(setup.scheme.range.0) * 0.97, (bytes(setup.scheme.range.1) * 1.05).max(value * 1.3)))

@@ -3,6 +3,7 @@
 //! What was measured is never looked at, with one exception that its name says: the figures `*_from_pool` start from the
 //! row's own `kv_gib_per_gpu`.
 
+use crate::domain::text::{Language, Text};
 use serde::Serialize;
 
 use super::band::Band;
@@ -307,7 +308,7 @@ fn serving(row: Row, catalogue: &Catalogue) -> RowPrediction {
     out.peak_gib_per_gpu = prediction.peak.map(gib);
     out.fits = prediction.verdict.map(serve::Verdict::name);
     out.missing.extend(prediction.missing.iter().map(|name| (*name).to_owned()));
-    out.notes.extend(prediction.notes);
+    out.notes.extend(prediction.notes.iter().map(|note| Text::of(Language::En).memory_note(note)));
     if remark.has_fixed_pool {
         // The pool's size is a setting here, and the row does not state it.
         (out.kv_gib_per_gpu, out.kv_tokens, out.peak_gib_per_gpu, out.fits) = (None, None, None, None);

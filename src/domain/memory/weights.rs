@@ -6,6 +6,7 @@
 
 use super::band::Band;
 use super::facts::ModelFacts;
+use super::note::Note;
 use super::quant::{Backend, Method, Scheme, WeightFormat};
 use super::rules::{self, Kept};
 
@@ -369,7 +370,7 @@ pub struct Weights {
     /// Each part that is not empty.
     pub parts: Vec<(Part, Band)>,
     /// What was assumed, one sentence each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Rotary tables are kept in 16 bits: two numbers for each pair of a head's values and position.
@@ -428,11 +429,7 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
         put(tensor.part, Band { high: band.high * whole, ..band });
     }
     if !unsure.is_empty() {
-        let names: Vec<&str> = unsure.iter().map(|part| part.name()).collect();
-        notes.push(format!(
-            "the list of unquantised layers is not known; both cases are within the interval for: {}",
-            names.join(", ")
-        ));
+        notes.push(Note::KeptUnknown(unsure.iter().map(|part| part.name()).collect()));
     }
     let stages = f64::from(split.pp.max(1));
     if beside.has_allocator {
@@ -441,7 +438,7 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
     let t = f64::from(split.tp.max(1));
     if facts.vision == Some(true) || facts.vision_params.is_some() {
         if scheme.method == Method::Gguf {
-            notes.push("the image part is a file of its own and not counted".to_owned());
+            notes.push(Note::ImagePartApart);
         } else {
             let share = if split.whole_vision { 1.0 } else { t };
             let stated = facts.vision_params.map(|count| {
@@ -455,7 +452,7 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
             let padded = if split.whole_vision { 1.6 } else { 1.0 };
             put(Part::Vision, Band::new(count.value * 2.0 / share, count.low, count.high * 2.0 * padded));
             if stated.is_none() {
-                notes.push("the size of the image part is not known; 0.55 billion parameters are taken, nothing to 0.75 within the interval".to_owned());
+                notes.push(Note::ImagePartAssumed);
             }
         }
     }
@@ -480,12 +477,12 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
             .sum();
         let bytes = sides * rank * slots * 2.0;
         put(Part::Adapters, Band::new(bytes, bytes * 0.5, bytes * 4.0));
-        notes.push("adapter slots are on; rank and number are the engine's defaults unless stated".to_owned());
+        notes.push(Note::AdapterSlots);
     }
     if beside.has_draft {
         let layer = draft(facts, tensors, scheme.plain);
         put(Part::Draft, Band::new(layer, 0.0, layer * 1.2));
-        notes.push("a draft layer is taken to be loaded unquantised".to_owned());
+        notes.push(Note::DraftUnquantised);
     }
     let sum: Band = parts.iter().map(|(_, band)| *band).sum();
     // Buffers that no list names, and the allocator's own freedom where tensors are freed and made again.
@@ -495,7 +492,7 @@ pub fn weigh(facts: &ModelFacts, tensors: &[Tensor], scheme: &Scheme, split: Spl
     let total = Band::within(sum.value, sum.value - sum.low + spare, sum.high - sum.value + spare + layout);
     let total = total.not_negative();
     if stages > 1.0 {
-        notes.push("with pipeline stages the fullest one is counted".to_owned());
+        notes.push(Note::FullestStage);
     }
     Weights { total, parts, notes }
 }

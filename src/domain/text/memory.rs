@@ -125,5 +125,6 @@ words! {
         facts_catalogue,
         facts_typed,
         facts_forget,
+        more_notes,
     }
 }

@@ -227,6 +227,13 @@ impl Text {
         fill(self.name(note.kind.name()), &[("what", note.what.clone())])
     }
 
+    /// What a prediction of memory had to assume, as a sentence.
+    #[must_use]
+    pub fn memory_note(&self, note: &crate::domain::memory::Note) -> String {
+        let what = note.what(&self.common.list_comma, |part| self.name(part).to_owned());
+        fill(self.name(note.key()), &[("what", what)])
+    }
+
     /// Why nothing could be taken from a model's file, as a sentence.
     #[must_use]
     pub fn source_error(&self, error: &SourceError) -> String {

@@ -103,14 +103,22 @@ fn bar(ui: &mut Ui, candidate: &Candidate, estimate: &MemoryEstimate, scale: f64
     memory_bar(ui, width, scale, &parts, MemoryWords { free: &free, short: &short, limit: &limit, name: &name });
 }
 
+/// Notes that are shown at once; the rest under the pointer.
+const NOTES: usize = 2;
+
 /// What is not known, and what was taken instead.
 fn assumed(ui: &mut Ui, estimate: &MemoryEstimate, text: &Text) {
     if !estimate.missing.is_empty() {
         let names: Vec<&str> = estimate.missing.iter().map(|name| text.name(name)).collect();
         caption(ui, &fill(&text.memory.not_known, &[("names", names.join(&text.common.list_comma))]));
     }
-    for note in &estimate.notes {
-        caption(ui, text.name(note));
+    for note in estimate.notes.iter().take(NOTES) {
+        caption(ui, &text.memory_note(note));
+    }
+    if let Some(more) = estimate.notes.len().checked_sub(NOTES).filter(|more| *more > 0) {
+        let rest: Vec<String> = estimate.notes.iter().skip(NOTES).map(|note| text.memory_note(note)).collect();
+        let words = fill(&text.memory.more_notes, &[("n", more.to_string())]);
+        ui.label(Font::Caption.rich(words).color(tokens(ui).color.text_muted)).on_hover_text(rest.join("\n"));
     }
 }
 
