@@ -273,4 +273,6 @@ pub enum Layer {
     PasteOffer,
     /// One billing component of the selected candidate.
     Component,
+    /// A managed API to compare the rentals with.
+    ManagedApi,
 }

@@ -10,12 +10,13 @@ use num_rational::BigRational;
 use num_traits::{One as _, Signed, Zero as _};
 
 use super::accepted::CandidateCost;
-use super::carried::{Carried, integer, month_secs, unit_capacity};
+use super::carried::{Carried, integer, month_secs, share_input, unit_capacity};
 use super::declared::{CostPlan, api_once, api_request};
 use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
 use crate::domain::cost::plan::{Curve, Pieces, Split, crossings_within};
-use crate::domain::figure::{Answer, Gap, GapKind};
+use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
+use crate::domain::format::fixed;
 use crate::domain::ids::CandidateId;
 use crate::domain::money::{Exact, ratio_of_f64};
 
@@ -47,6 +48,8 @@ pub struct Way {
     /// Its cost a month at the brief's demand.
     pub at_brief: Exact,
     line: Line,
+    /// What its line is made of, for the trace.
+    inputs: Vec<Input>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +94,8 @@ pub struct Pair {
     pub higher: Who,
     /// Every demand at which the cheaper of the two changes, ascending.
     pub crossings: Vec<BigRational>,
+    /// Up to which demand both cost the same from the start; `None` where they differ at once.
+    pub same_up_to: Option<BigRational>,
 }
 
 /// All ways over the demand.
@@ -129,12 +134,16 @@ impl BreakEven {
 
     /// The demand nearest to the brief's at which the cheapest way changes, and what is paid there.
     #[must_use]
-    pub fn nearest_change(&self) -> Option<(BigRational, BigRational)> {
-        let changes = self.lowest.iter().skip(1).map(|reach| (&reach.from, &reach.who));
-        let (at, who) = changes.min_by_key(|(at, _)| (*at - &self.demand).abs())?;
+    pub fn nearest_change(&self) -> Option<(Figure<BigRational>, BigRational)> {
+        let pairs = self.lowest.iter().zip(self.lowest.iter().skip(1));
+        let (before, after) = pairs.min_by_key(|(_, after)| (&after.from - &self.demand).abs())?;
+        let (below, above) = (self.way(&before.who)?, self.way(&after.who)?);
+        let inputs = below.inputs.iter().chain(&above.inputs).cloned().collect();
         // Just below a jump the way before it still costs what both cost.
-        let before = self.lowest.iter().find(|reach| reach.to == *at).map_or(who, |reach| &reach.who);
-        Some((at.clone(), self.way(before)?.line.cost(at)))
+        Some((
+            Figure::derived(after.from.clone(), "cost_lower(n) = cost_higher(n)", inputs),
+            below.line.cost(&after.from),
+        ))
     }
 }
 
@@ -177,21 +186,27 @@ pub fn break_even(
         known.iter().min_by(|a, b| a.3.amount.cmp(&b.3.amount)).ok_or_else(|| Gap::new(GapKind::NoRun))?;
     let demand = base_carried.accepted_month.as_ref().map_err(Clone::clone)?.value.clone();
     let up_to = round_up(&(&demand * integer(2)));
-    let mut lines: Vec<(Who, Line)> = known
+    let mut lines: Vec<(Who, Line, Vec<Input>)> = known
         .iter()
-        .map(|(candidate, _, curve, _)| (Who::Candidate(candidate.id.clone()), Line::Stairs(curve.clone())))
+        .map(|(candidate, carried, curve, _)| {
+            let who = Who::Candidate(candidate.id.clone());
+            (who, Line::Stairs(curve.clone()), stairs_inputs(brief, carried, curve, currency))
+        })
         .collect();
     let per_request = declared.api.as_ref().map(|api| api_request(brief, api));
     if let Some(api) = &declared.api {
         match api_curve(per_request.clone(), api_once(api), currency) {
             Ok(curve) => {
-                lines.push((Who::Api, Line::Stairs(curve.clone())));
+                let api_inputs = api_inputs(per_request.as_ref());
+                lines.push((Who::Api, Line::Stairs(curve.clone()), api_inputs.clone()));
                 let units = base_carried.units.min(MOST_BASE);
                 let splits = (1..=units)
                     .filter_map(|n| Some((n, split_of(brief, base_curve, &curve, n)?)))
                     .min_by(|(_, a), (_, b)| a.cost(&demand).cmp(&b.cost(&demand)));
                 if let Some((n, split)) = splits {
-                    lines.push((Who::Hybrid(base.id.clone(), n), Line::Split(split)));
+                    let mut inputs = stairs_inputs(brief, base_carried, base_curve, currency);
+                    inputs.extend(api_inputs);
+                    lines.push((Who::Hybrid(base.id.clone(), n), Line::Split(split), inputs));
                 }
             }
             Err(gap) => missing.push((Who::Api, gap)),
@@ -199,11 +214,12 @@ pub fn break_even(
     }
     let ways: Vec<Way> = lines
         .into_iter()
-        .map(|(who, line)| Way {
+        .map(|(who, line, inputs)| Way {
             who,
             corners: corners(line.pieces(), &up_to),
             at_brief: Exact { amount: line.cost(&demand), currency },
             line,
+            inputs,
         })
         .collect();
     let lowest = lowest(&ways, &up_to);
@@ -230,6 +246,37 @@ fn curve_of<'a>(brief: &Brief, cost: &'a CandidateCost) -> Result<(&'a Carried, 
         ..Curve::default()
     };
     Ok((carried, curve, total))
+}
+
+/// What a candidate's stairs are made of.
+fn stairs_inputs(brief: &Brief, carried: &Carried, curve: &Curve, currency: Currency) -> Vec<Input> {
+    let declared =
+        |name, rate: Option<f64>| Input::leaf(name, rate.unwrap_or_default().to_string(), "req/s", Origin::Declared);
+    let month = Exact { amount: curve.fixed.clone(), currency };
+    let derived = Origin::Derived { from_measured: false };
+    vec![
+        Input::leaf("month_one_unit", month.show(), currency.code(), derived),
+        Input::leaf("highest_rate", fixed(carried.highest_rate.value, 2), "req/s", Origin::Measured).on(carried
+            .highest_rate
+            .evidence
+            .iter()
+            .cloned()),
+        share_input(&carried.share),
+        declared("mean_rate", brief.mean_rate),
+        declared("peak_rate", brief.peak_rate),
+    ]
+}
+
+fn api_inputs(per_request: Option<&Answer<Exact>>) -> Vec<Input> {
+    let figure = per_request.and_then(|answer| answer.as_ref().ok());
+    figure
+        .map(|figure| Input {
+            formula: figure.formula,
+            inputs: figure.inputs.clone(),
+            ..Input::leaf("api_request", figure.value.show_significant(4), figure.value.currency.code(), figure.origin)
+        })
+        .into_iter()
+        .collect()
 }
 
 fn api_curve(
@@ -311,20 +358,33 @@ fn corners(line: &dyn Pieces, up_to: &BigRational) -> Vec<(BigRational, BigRatio
     out
 }
 
-fn lowest(ways: &[Way], up_to: &BigRational) -> Vec<Reach> {
+/// Every demand at which a way bends or jumps or two ways cross, from none to `up_to`.
+fn edges(ways: &[&Way], up_to: &BigRational) -> Vec<BigRational> {
     let mut edges: Vec<BigRational> = vec![BigRational::zero(), up_to.clone()];
     for (idx, a) in ways.iter().enumerate() {
+        edges.extend(a.corners.iter().map(|(x, _)| x.clone()));
         for b in ways.iter().skip(idx + 1) {
             edges.extend(crossings(a, b, up_to));
         }
     }
     edges.sort();
     edges.dedup();
+    edges
+}
+
+/// Both ends of each stretch without an edge, and its middle.
+fn stretches(edges: &[BigRational]) -> impl Iterator<Item = (&BigRational, &BigRational, BigRational)> {
+    edges.iter().zip(edges.iter().skip(1)).map(|(from, to)| (from, to, (from + to) / integer(2)))
+}
+
+fn lowest(ways: &[Way], up_to: &BigRational) -> Vec<Reach> {
     let mut out: Vec<Reach> = Vec::new();
-    for pair in edges.windows(2) {
-        let [from, to] = pair else { continue };
-        let middle = (from + to) / integer(2);
-        let Some(least) = ways.iter().min_by(|a, b| a.line.cost(&middle).cmp(&b.line.cost(&middle))) else { continue };
+    let all: Vec<&Way> = ways.iter().collect();
+    for (from, to, middle) in stretches(&edges(&all, up_to)) {
+        // Of several that cost the same the first counts: the plainer one.
+        let Some((_, least)) = ways.iter().map(|way| (way.line.cost(&middle), way)).min_by(|a, b| a.0.cmp(&b.0)) else {
+            continue;
+        };
         match out.last_mut() {
             Some(last) if last.who == least.who => last.to = to.clone(),
             _ => out.push(Reach { who: least.who.clone(), from: from.clone(), to: to.clone() }),
@@ -340,10 +400,19 @@ fn pairs(ways: &[Way], up_to: &BigRational) -> Vec<Pair> {
         .filter(|other| other.who != best.who)
         .map(|other| {
             let crossings = crossings(best, other, up_to);
-            let middle = crossings.first().unwrap_or(up_to) / integer(2);
-            let best_is_lower = best.line.cost(&middle) <= other.line.cost(&middle);
+            let edges = edges(&[best, other], up_to);
+            let difference = |x: &BigRational| best.line.cost(x) - other.line.cost(x);
+            let first = stretches(&edges).map(|(from, _, middle)| (from, difference(&middle)));
+            let first = first.into_iter().find(|(_, difference)| !difference.is_zero());
+            let best_is_lower = first.as_ref().is_none_or(|(_, difference)| difference.is_negative());
+            let same_up_to = first.map_or_else(|| up_to.clone(), |(from, _)| from.clone());
             let (lower, higher) = if best_is_lower { (best, other) } else { (other, best) };
-            Pair { lower: lower.who.clone(), higher: higher.who.clone(), crossings }
+            Pair {
+                lower: lower.who.clone(),
+                higher: higher.who.clone(),
+                crossings,
+                same_up_to: Some(same_up_to).filter(Signed::is_positive),
+            }
         })
         .collect()
 }
@@ -414,7 +483,11 @@ mod tests {
         let of = of_offers(&["b"], Some(api()));
         assert_eq!(of.api_request.clone().unwrap().unwrap().value.show_significant(4), "0.0002350");
         // 1,225 ÷ 0.000235; one machine carries 8 ÷ 0.99 req/s at the peak, of which 97.875 % is accepted.
-        let [pair, _hybrid] = of.pairs.as_slice() else { panic!("the API and the hybrid") };
+        let [pair, hybrid] = of.pairs.as_slice() else { panic!("the API and the hybrid") };
+        // As long as one machine carries the work, nothing goes to the API.
+        assert_eq!((words(&hybrid.lower), words(&hybrid.higher)), ("1 × b + api".into(), "b".into()));
+        assert_eq!(hybrid.same_up_to.as_ref().map(whole).as_deref(), Some("6755155"));
+        assert_eq!(pair.same_up_to, None);
         assert_eq!((words(&pair.lower), words(&pair.higher)), ("api".into(), "b".into()));
         assert_eq!(
             pair.crossings.iter().map(whole).collect::<Vec<_>>(),

@@ -26,6 +26,8 @@ pub struct Carried {
     pub basis: RunBasis,
     /// Units that carry the peak together.
     pub units: u32,
+    /// The same with what it follows from.
+    pub units_figure: Figure<u32>,
     /// Requests that arrive in a month: mean rate × month.
     pub requests_month: Answer<BigRational>,
     /// Accepted share of the requests sent, with its 95 % interval.
@@ -230,6 +232,7 @@ pub(super) fn carried(brief: &Brief, run: &Run) -> Result<Carried, Gap> {
     Ok(Carried {
         basis,
         units,
+        units_figure: units_figure(peak, units, chosen.rate, &run.id),
         requests_month,
         share,
         accepted_month,
@@ -251,6 +254,14 @@ fn units(peak: f64, rate: f64) -> u32 {
         units += 1;
     }
     units
+}
+
+fn units_figure(peak: f64, units: u32, rate: f64, run: &EvidenceId) -> Figure<u32> {
+    let inputs = vec![
+        Input::leaf("peak_rate", peak.to_string(), "req/s", Origin::Declared),
+        Input::leaf("step_rate", format::fixed(rate, 2), "req/s", Origin::Measured).on([run.clone()]),
+    ];
+    Figure::derived(units, "ceil(peak_rate ÷ step_rate)", inputs)
 }
 
 /// Requests a month that one unit carries when they arrive in the brief's proportion of mean and peak.

@@ -16,7 +16,7 @@ use super::whatif::{Offered, scale_prices};
 use crate::domain::billing::{Component, Per, Rate, Status};
 use crate::domain::brief::Brief;
 use crate::domain::candidate::Candidate;
-use crate::domain::figure::{Gap, GapKind};
+use crate::domain::figure::{Figure, Gap, GapKind, Input};
 use crate::domain::ids::{CandidateId, ComponentId};
 use crate::domain::money::{Exact, Money};
 use crate::domain::seen::Run;
@@ -73,14 +73,14 @@ pub struct Open {
 }
 
 /// The two cheapest, and what could reverse their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sensitivity {
     /// The cheapest.
     pub best: CandidateId,
     /// The next.
     pub other: CandidateId,
     /// By how much 1,000 accepted requests cost more on the other; unknown parts count at their least.
-    pub difference: Exact,
+    pub difference: Figure<Exact>,
     /// Every input with both ends, the widest first.
     pub swings: Vec<Swing>,
     /// Parts without a price and without a range.
@@ -123,6 +123,9 @@ pub fn sensitivity(
         Gap::new(GapKind::TwoCurrencies).with("first", two.first.code()).with("second", two.second.code())
     };
     let difference = other.1.plus(&best.1.times(&integer(-1))).map_err(two)?;
+    let inputs = [("cost_other", &other.2), ("cost_best", &best.2)];
+    let inputs = inputs.into_iter().filter_map(|(name, cost)| input(name, cost)).collect();
+    let difference = Figure::derived(difference, "cost_other − cost_best", inputs);
     let looked = Looked { brief, is_demonstration, best: &best.0, other: &other.0 };
     let mut swings: Vec<Swing> = Vec::new();
     swings.extend(looked.month_hours());
@@ -140,7 +143,7 @@ pub fn sensitivity(
         let original = offered.iter().find(|(candidate, _)| candidate.id == subject.candidate.id);
         for component in original.iter().flat_map(|(candidate, _)| &candidate.billing) {
             if is_open(&subject.candidate_of(offered), component) {
-                let reverses_above = if is_best { headroom(&difference, cost) } else { None };
+                let reverses_above = if is_best { headroom(&difference.value, cost) } else { None };
                 open.push(Open {
                     candidate: subject.candidate.id.clone(),
                     component: component.id.clone(),
@@ -159,6 +162,16 @@ impl Subject<'_> {
         let found = offered.iter().find(|(candidate, _)| candidate.id == self.candidate.id);
         found.map_or_else(|| self.candidate.clone(), |(candidate, _)| (*candidate).clone())
     }
+}
+
+fn input(name: &'static str, cost: &CandidateCost) -> Option<Input> {
+    let figure = cost.per_thousand.as_ref().ok()?;
+    Some(Input {
+        formula: figure.formula,
+        inputs: figure.inputs.clone(),
+        ..Input::leaf(name, figure.value.show_significant(4), figure.value.currency.code(), figure.origin)
+            .on(figure.evidence.iter().cloned())
+    })
 }
 
 /// What one unit may cost more a month until the difference is used up.
@@ -224,7 +237,7 @@ impl Looked<'_> {
             let mut candidate = subject.candidate.clone();
             scale_prices(&mut candidate, percent);
             let changed = Subject { candidate, runs: subject.runs, share: subject.share };
-            (format!("{percent} %"), self.difference(self.brief, Some(&changed)))
+            (crate::domain::format::percent(f64::from(percent) / 100.0, 0), self.difference(self.brief, Some(&changed)))
         });
         self.swing(Unknown::Price(subject.candidate.id.clone()), ends)
     }
@@ -315,7 +328,7 @@ mod tests {
         let of = look(&CostPlan::default(), |_| ());
         assert_eq!((of.best.as_str(), of.other.as_str()), ("b", "c"));
         // 1,379.20 ÷ 6,696.144 less 1,225 ÷ 6,687.603.
-        assert_eq!(of.difference.show_significant(4), "0.02279");
+        assert_eq!(of.difference.value.show_significant(4), "0.02279");
         assert_eq!(
             of.swings.iter().map(shown).collect::<Vec<_>>(),
             [

@@ -94,16 +94,21 @@ impl Teller<'_> {
     pub fn pair(&self, pair: &Pair, up_to: &BigRational) -> String {
         let words = &self.text.cost;
         let mut values = vec![("lower", self.way(&pair.lower)), ("higher", self.way(&pair.higher))];
-        match pair.crossings.as_slice() {
-            [] => {
+        match (pair.crossings.as_slice(), &pair.same_up_to) {
+            ([], Some(same)) => {
+                values.push(("at", self.demand(same)));
+                let whole = same >= up_to;
+                fill(if whole { &words.pair_same } else { &words.pair_same_first }, &values)
+            }
+            ([], None) => {
                 values.push(("limit", self.demand(up_to)));
                 fill(&words.pair_none, &values)
             }
-            [at] => {
+            ([at], _) => {
                 values.push(("at", self.demand(at)));
                 fill(&words.pair_one, &values)
             }
-            [first, .., last] => {
+            ([first, .., last], _) => {
                 values.push(("n", pair.crossings.len().to_string()));
                 values.push(("first", self.demand(first)));
                 values.push(("last", self.demand(last)));
@@ -128,6 +133,7 @@ mod tests {
             lower: Who::Api,
             higher: Who::Candidate(CandidateId("b".into())),
             crossings: crossings.iter().map(|at| BigRational::from_integer((*at).into())).collect(),
+            same_up_to: None,
         };
         let up_to = BigRational::from_integer(14_000_000.into());
         for (language, crossings, want) in [

@@ -58,6 +58,7 @@ pub fn layer(layer: Layer, ui: &mut Ui, state: &State, text: &Text, out: &mut Ve
         Layer::PasteOutput => hosts::paste_ui(ui, state, text, out),
         Layer::Candidate => candidates::candidate_ui(ui, state, text, out),
         Layer::Component => candidates::component_ui(ui, state, text, out),
+        Layer::ManagedApi => cost::api_ui(ui, state, text, out),
         Layer::PasteOffer => candidates::offer_ui(ui, state, text, out),
         Layer::Waive => acceptance::waive_ui(ui, state, text, out),
         Layer::Attest => acceptance::attest_ui(ui, state, text, out),

@@ -120,6 +120,7 @@ pub struct Chart<'a> {
     limits: &'a [Limit],
     at: &'a [At],
     x_range: Option<RangeInclusive<f64>>,
+    y_top: Option<f64>,
     note: &'a str,
 }
 
@@ -175,6 +176,7 @@ impl<'a> Chart<'a> {
             limits: &[],
             at: &[],
             x_range: None,
+            y_top: None,
             note: "",
         }
     }
@@ -206,6 +208,12 @@ impl<'a> Chart<'a> {
     /// What the x axis covers, when the data does not say.
     pub fn x_range(mut self, range: RangeInclusive<f64>) -> Self {
         self.x_range = Some(range);
+        self
+    }
+
+    /// What the plot shows at most upwards; lines beyond it are cut there. The table has them whole.
+    pub fn y_top(mut self, top: Option<f64>) -> Self {
+        self.y_top = top;
         self
     }
 
@@ -446,6 +454,7 @@ impl<'a> Chart<'a> {
                 .filter(|y| y.is_finite())
         };
         let highest = ys().fold(0.0, f64::max);
+        let highest = self.y_top.map_or(highest, |top| highest.min(top));
         if self.log {
             let lowest = ys().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
             let (low, high) = if lowest.is_finite() { (lowest * 0.8, highest * 1.25) } else { (1.0, 10.0) };
@@ -520,6 +529,8 @@ impl<'a> Chart<'a> {
             let drawn = PlotLine::new(line.name.clone(), points)
                 .stroke(Stroke::new(width, color))
                 .style(style)
+                // Joining points into a band per column of pixels would turn a stair into an area.
+                .allow_band(!is_stair(&line.points))
                 .allow_hover(false);
             let band = (!line.band.is_empty()).then(|| {
                 let xs: Vec<f64> = line.band.iter().map(|(x, _, _)| *x).collect();
@@ -605,8 +616,10 @@ impl<'a> Chart<'a> {
                 let at = self.at_screen(area, frame, last);
                 let right = at.x + 60.0 < area.right();
                 let (align, shift) = if right { (Align2::LEFT_CENTER, 10.0) } else { (Align2::RIGHT_BOTTOM, -8.0) };
+                // Words of a point that is alone stand clear of the lines that meet there.
+                let up = if line.points.len() == 1 { -16.0 } else { 0.0 };
                 painter.text(
-                    at + vec2(shift, if right { 0.0 } else { -4.0 }),
+                    at + vec2(shift, up + if right { 0.0 } else { -4.0 }),
                     align,
                     &line.label,
                     Font::Subhead.id(),
@@ -773,6 +786,11 @@ fn marker_of(t: &Tokens, look: Look) -> SeriesLook {
 
 fn unit_after(value: &str, unit: &str) -> String {
     if unit.is_empty() { value.to_owned() } else { format!("{value} {unit}") }
+}
+
+/// Whether two neighbouring points stand at the same place across.
+fn is_stair(points: &[ChartPoint]) -> bool {
+    points.windows(2).any(|pair| matches!(pair, [a, b] if (a.x - b.x).abs() < f64::EPSILON))
 }
 
 /// From a value to a screen coordinate; `from` and `to` are where the range starts and ends on screen.

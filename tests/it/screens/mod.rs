@@ -2,6 +2,7 @@
 
 mod brief;
 mod candidates;
+mod cost;
 #[cfg(unix)]
 mod fit;
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use egui::Ui;
 
-use super::{Offer, View, cost_of_work, money};
+use super::{Load, Of, Offer, View, cost_of_work, money};
 use crate::app::command::Command;
 use crate::domain::evidence::Kind;
 use crate::domain::figure::Answer;
@@ -21,14 +21,24 @@ pub(super) fn cards_ui(ui: &mut Ui, offers: &[Offer<'_>], shown: View, text: &Te
         if row_idx > 0 {
             ui.add_space(t.space.m);
         }
+        // Cards of a row are as high as the highest was in the last frame.
+        let ids: Vec<&str> = row.iter().map(|offer| offer.candidate.id.as_str()).collect();
+        let key = egui::Id::unique(("cost cards", ids, shown.of, shown.load, ui.available_width().to_bits()));
+        let highest: f32 = ui.data(|data| data.get_temp(key)).unwrap_or(142.0);
+        let mut needed = highest;
         columns(ui, t.space.m, [1.0, 1.0, 1.0], |cells| {
             for (idx, (ui, offer)) in cells.iter_mut().zip(row).enumerate() {
                 let is_lowest = row_idx == 0 && idx == 0 && lowest.is_some();
-                Card::new().selected(is_lowest).min_height(142.0).show(ui, |ui| {
+                let card = Card::new().selected(is_lowest).min_height(highest).show(ui, |ui| {
                     card_ui(ui, offer, shown, lowest.as_ref(), is_lowest, text, out);
                 });
+                needed = needed.max(card.response.rect.height());
             }
         });
+        if needed > highest + 0.5 {
+            ui.data_mut(|data| data.insert_temp(key, needed));
+            ui.ctx().request_repaint();
+        }
     }
 }
 
@@ -47,7 +57,7 @@ fn card_ui(
         swatch(ui, offer.candidate.series, &offer.candidate.name);
         ui.label(Font::BodyBold.rich(&offer.candidate.name));
         let units = cost.carried.as_ref().map_or(1, |carried| carried.units);
-        let rest = if units > 1 {
+        let rest = if units > 1 && shown.load == Load::Brief {
             format!("{} {}", offer.candidate.short, fill(&words.units, &[("n", units.to_string())]))
         } else {
             offer.candidate.short.clone()
@@ -55,8 +65,11 @@ fn card_ui(
         ui.add(egui::Label::new(Font::Small.rich(rest).color(tokens(ui).color.text_secondary)).truncate());
     });
     let answer = offer.cost(shown);
-    let template = if shown == View::Thousand { &words.traced_per_thousand } else { &words.traced_per_million };
-    let title = fill(template, &[("candidate", offer.candidate.name.clone())]);
+    let template = if shown.of == Of::Thousand { &words.traced_per_thousand } else { &words.traced_per_million };
+    let mut title = fill(template, &[("candidate", offer.candidate.name.clone())]);
+    if shown.load == Load::Full {
+        title = fill(&words.traced_full, &[("title", title)]);
+    }
     let unit = answer.as_ref().map_or("", |figure| figure.value.currency.code());
     FigureUi::new(&title).unit(unit).font(Font::Figure).show(ui, text, answer, cost_of_work, out);
     if let Some((low, high)) = answer.as_ref().ok().and_then(|figure| figure.interval.as_ref()) {
@@ -75,12 +88,14 @@ fn card_ui(
             }
         }
         if is_lowest {
-            small(ui, &words.lowest);
+            if shown.load == Load::Brief {
+                small(ui, &words.lowest);
+            }
         } else if let Some(more) = above(answer, lowest) {
             small(ui, &fill(&words.higher_by, &[("percent", more)]));
         }
     });
-    if let Some(over) = &cost.over_budget {
+    if let Some(over) = cost.over_budget.as_ref().filter(|_| shown.load == Load::Brief) {
         let color = tokens(ui).color.fail;
         ui.label(Font::Small.rich(fill(&words.over_budget, &[("amount", money(over))])).color(color));
     }

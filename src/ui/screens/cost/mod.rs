@@ -1,10 +1,16 @@
 //! Step 7: what one accepted answer costs, side by side, each component once.
 
+mod api;
+mod breakeven;
 mod cards;
 mod parts;
 mod table;
+mod tornado;
+mod whatif;
 
 use egui::Ui;
+
+pub use api::api_ui;
 
 use crate::app::command::{Command, Screen};
 use crate::app::derived::CandidateView;
@@ -14,13 +20,31 @@ use crate::domain::figure::Answer;
 use crate::domain::money::Exact;
 use crate::domain::text::{Text, fill};
 use crate::ui::theme::{Font, tokens};
-use crate::ui::widgets::{Card, caption, empty_state, page_header, segmented};
+use crate::ui::widgets::{Card, caption, columns, empty_state, page_header, segmented};
 
-/// Which cost the large figures show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
+/// Of what the large figures show the cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+enum Of {
+    #[default]
     Thousand,
     Million,
+}
+
+/// At which load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+enum Load {
+    /// As many units as the brief's peak needs, at the brief's mean.
+    #[default]
+    Brief,
+    /// One unit at its highest load within the limits.
+    Full,
+}
+
+/// Which cost the large figures show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct View {
+    of: Of,
+    load: Load,
 }
 
 /// A candidate with everything its column shows.
@@ -32,9 +56,12 @@ struct Offer<'a> {
 
 impl Offer<'_> {
     fn cost(&self, view: View) -> &Answer<Exact> {
-        match view {
-            View::Thousand => &self.view.cost.per_thousand,
-            View::Million => &self.view.cost.per_million_tokens,
+        let cost = &self.view.cost;
+        match (view.of, view.load) {
+            (Of::Thousand, Load::Brief) => &cost.per_thousand,
+            (Of::Million, Load::Brief) => &cost.per_million_tokens,
+            (Of::Thousand, Load::Full) => &cost.full_use_per_thousand,
+            (Of::Million, Load::Full) => &cost.full_use_per_million,
         }
     }
 }
@@ -44,13 +71,16 @@ pub fn cost_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) 
     let Some(project) = &state.project else { return };
     let words = &text.cost;
     let id = egui::Id::unique("cost view");
-    let mut shown = ui.data(|data| data.get_temp(id)).unwrap_or(View::Thousand);
+    let mut shown: View = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let offers = offers(state, project, shown);
     page_header(ui, &words.title, &finding(&offers, text), |ui| {
-        let views = [(View::Thousand, words.view_thousand.as_str()), (View::Million, words.view_million.as_str())];
-        if let (false, Some(chosen)) = (offers.is_empty(), segmented(ui, &views, shown)) {
-            shown = chosen;
+        if offers.is_empty() {
+            return;
         }
+        let loads = [(Load::Brief, words.load_brief.as_str()), (Load::Full, words.load_full.as_str())];
+        shown.load = segmented(ui, &loads, shown.load).unwrap_or(shown.load);
+        let of = [(Of::Thousand, words.view_thousand.as_str()), (Of::Million, words.view_million.as_str())];
+        shown.of = segmented(ui, &of, shown.of).unwrap_or(shown.of);
     });
     ui.data_mut(|data| {
         data.insert_temp(id, shown);
@@ -63,20 +93,42 @@ pub fn cost_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) 
     }
     let t = tokens(ui);
     ui.horizontal_wrapped(|ui| {
-        let title = if shown == View::Thousand { &words.per_thousand_title } else { &words.per_million_title };
+        let title = match (shown.of, shown.load) {
+            (Of::Thousand, Load::Brief) => &words.per_thousand_title,
+            (Of::Million, Load::Brief) => &words.per_million_title,
+            (Of::Thousand, Load::Full) => &words.per_thousand_full,
+            (Of::Million, Load::Full) => &words.per_million_full,
+        };
         ui.label(Font::Subhead.rich(title));
-        caption(ui, &words.accepted_means);
+        caption(ui, if shown.load == Load::Full { &words.full_use_note } else { &words.accepted_means });
     });
     ui.add_space(t.space.xs);
     cards::cards_ui(ui, &offers, shown, text, out);
     ui.add_space(t.space.m);
-    Card::new().tight().show(ui, |ui| table::table_ui(ui, project, &offers, text, out));
-    ui.add_space(t.space.xs);
-    caption(ui, &words.never_added);
-    ui.add_space(t.space.m);
-    Card::new().show(ui, |ui| parts::bars_ui(ui, &offers, text));
-    ui.add_space(t.space.xs);
-    caption(ui, &words.bill_open);
+    let table = |ui: &mut Ui, out: &mut Vec<Command>| {
+        Card::new().tight().show(ui, |ui| table::table_ui(ui, project, &offers, text, out));
+        ui.add_space(t.space.xs);
+        caption(ui, &words.never_added);
+        ui.add_space(t.space.m);
+    };
+    // Beside the plot there is room for three columns of figures.
+    let is_wide = offers.len() > 3;
+    if is_wide {
+        table(ui, out);
+    }
+    columns(ui, t.space.m, [if is_wide { 1.0 } else { 1.55 }, 1.0], |[left, right]| {
+        if !is_wide {
+            table(left, out);
+        }
+        parts::parts_ui(left, &offers, text, out);
+        left.add_space(t.space.xs);
+        caption(left, &words.bill_open);
+        breakeven::break_even_ui(right, state, project, text, out);
+        right.add_space(t.space.m);
+        whatif::what_if_ui(right, state, project, text, out);
+        right.add_space(t.space.m);
+        tornado::tornado_ui(right, state, project, text, out);
+    });
 }
 
 /// Candidates in the order of their cost, those without one last in the order of the plan.

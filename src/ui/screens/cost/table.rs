@@ -22,6 +22,7 @@ use crate::ui::widgets::{Column, FigureUi, Row, Table};
 enum Line {
     Component(Category),
     TotalOne,
+    Units,
     TotalAll,
     StoppedDay,
     Arriving,
@@ -32,6 +33,7 @@ enum Line {
     PerThousand,
     PerMillion,
     FullUse,
+    Utilisation,
     Idle,
     Explaining,
     Basis,
@@ -46,6 +48,7 @@ pub(super) fn table_ui(ui: &mut Ui, project: &Project, offers: &[Offer<'_>], tex
         .collect();
     lines.extend([
         Line::TotalOne,
+        Line::Units,
         Line::TotalAll,
         Line::StoppedDay,
         Line::Arriving,
@@ -56,12 +59,13 @@ pub(super) fn table_ui(ui: &mut Ui, project: &Project, offers: &[Offer<'_>], tex
         Line::PerThousand,
         Line::PerMillion,
         Line::FullUse,
+        Line::Utilisation,
         Line::Idle,
         Line::Explaining,
         Line::Basis,
     ]);
     let currency = offers.iter().find_map(|offer| currency_of(month(offer))).unwrap_or("");
-    let mut heads = vec![Column::left(fill(&words.components, &[("currency", currency.to_owned())]), 1.5)];
+    let mut heads = vec![Column::left(fill(&words.components, &[("currency", currency.to_owned())]), 1.7)];
     heads.extend(
         offers.iter().map(|offer| Column::right(&offer.candidate.name, 1.0).candidate(offer.candidate.series, "")),
     );
@@ -92,6 +96,8 @@ fn head_cell(row: &mut Row<'_>, line: Line, offers: &[Offer<'_>], rate: &str, te
     match line {
         Line::Component(category) => row.text(text.category(category)),
         Line::TotalOne => row.strong(&fill(&words.total_one, &[("hours", hours)])),
+        Line::Units => row.text(&words.units_row),
+        Line::Utilisation => row.secondary(&words.utilisation),
         Line::TotalAll => row.strong(&fill(&words.total_all, &[("hours", hours)])),
         Line::StoppedDay => row.secondary(&words.stopped_day),
         Line::Arriving => row.text(&fill(&words.arriving, &[("rate", rate.to_owned())])),
@@ -164,8 +170,7 @@ fn carried_cell(
         Line::Share => {
             let share = Ok(carried.share.clone());
             let name = title(&words.accepted_share);
-            let figure = FigureUi::new(&name).interval();
-            row.figure(figure, text, &share, |share| format::percent(*share, 2), out);
+            row.figure(FigureUi::new(&name), text, &share, |share| format::percent(*share, 2), out);
         }
         Line::Accepted => {
             figure(row, &title(&words.accepted), Font::Body, &carried.accepted_month, whole, text, out);
@@ -179,6 +184,25 @@ fn carried_cell(
             text,
             out,
         ),
+        Line::Units => {
+            let units = Ok(carried.units_figure.clone());
+            figure(row, &title(&words.units_row), Font::Body, &units, |units| units.to_string(), text, out);
+        }
+        Line::Utilisation => match &carried.utilisation {
+            Some(used) => {
+                let used = Ok(used.clone());
+                figure(
+                    row,
+                    &title(&words.utilisation),
+                    Font::Body,
+                    &used,
+                    |share| format::percent(*share, 1),
+                    text,
+                    out,
+                );
+            }
+            None => row.muted(&text.common.not_stated),
+        },
         Line::Idle => match &carried.explaining.idle {
             Some(idle) => row.secondary(&format!("{} {}", idle.text(), idle.unit())),
             None => row.muted(&text.common.not_stated),
