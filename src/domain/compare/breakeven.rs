@@ -135,8 +135,16 @@ impl BreakEven {
     /// The demand nearest to the brief's at which the cheapest way changes, and what is paid there.
     #[must_use]
     pub fn nearest_change(&self) -> Option<(Figure<BigRational>, BigRational)> {
-        let pairs = self.lowest.iter().zip(self.lowest.iter().skip(1));
-        let (before, after) = pairs.min_by_key(|(_, after)| (&after.from - &self.demand).abs())?;
+        let changes = || self.lowest.iter().zip(self.lowest.iter().skip(1));
+        // A hybrid leaves the line of its own base without crossing it.
+        let is_crossing = |before: &Reach, after: &Reach| match (&before.who, &after.who) {
+            (Who::Candidate(base), Who::Hybrid(of, _)) => base != of,
+            _ => true,
+        };
+        let distance = |after: &Reach| (&after.from - &self.demand).abs();
+        let crossing =
+            changes().filter(|(before, after)| is_crossing(before, after)).min_by_key(|(_, after)| distance(after));
+        let (before, after) = crossing.or_else(|| changes().min_by_key(|(_, after)| distance(after)))?;
         let (below, above) = (self.way(&before.who)?, self.way(&after.who)?);
         let inputs = below.inputs.iter().chain(&above.inputs).cloned().collect();
         // Just below a jump the way before it still costs what both cost.
@@ -222,8 +230,9 @@ pub fn break_even(
             inputs,
         })
         .collect();
-    let lowest = lowest(&ways, &up_to);
-    let pairs = pairs(&ways, &up_to);
+    let crossed = crossed(&ways, &up_to);
+    let lowest = lowest(&ways, &crossed, &up_to);
+    let pairs = pairs(&ways, &crossed, &up_to);
     Ok(BreakEven { ways, missing, demand, up_to, currency, lowest, pairs, api_request: per_request })
 }
 
@@ -302,12 +311,9 @@ fn split_of(brief: &Brief, base: &Curve, api: &Curve, n: u32) -> Option<Split> {
     if mean.is_zero() || month_secs(brief).is_zero() {
         return None;
     }
-    Some(Split {
-        fixed: &base.once + &base.fixed * integer(n) + &api.once,
-        per_unit: api.per_unit.clone(),
-        slot: month * &peak / &mean / integer(SLOTS),
-        shares: day_shape(&(mean / peak))?,
-    })
+    let fixed = &base.once + &base.fixed * integer(n) + &api.once;
+    let slot = month * &peak / &mean / integer(SLOTS);
+    Some(Split::new(fixed, api.per_unit.clone(), slot, day_shape(&(mean / peak))?))
 }
 
 /// Share of a day's requests in each of its slots, when all that is known is the mean as a share of the peak: one slot at
@@ -358,15 +364,28 @@ fn corners(line: &dyn Pieces, up_to: &BigRational) -> Vec<(BigRational, BigRatio
     out
 }
 
-/// Every demand at which a way bends or jumps or two ways cross, from none to `up_to`.
-fn edges(ways: &[&Way], up_to: &BigRational) -> Vec<BigRational> {
-    let mut edges: Vec<BigRational> = vec![BigRational::zero(), up_to.clone()];
-    for (idx, a) in ways.iter().enumerate() {
-        edges.extend(a.corners.iter().map(|(x, _)| x.clone()));
-        for b in ways.iter().skip(idx + 1) {
-            edges.extend(crossings(a, b, up_to));
-        }
-    }
+/// Two ways by their places, and where they cross.
+struct Crossed {
+    pair: (usize, usize),
+    at: Vec<BigRational>,
+}
+
+/// Every pair of ways once.
+fn crossed(ways: &[Way], up_to: &BigRational) -> Vec<Crossed> {
+    let each = ways.iter().enumerate();
+    each.flat_map(|(idx, a)| {
+        ways.iter().enumerate().skip(idx + 1).map(move |(other, b)| Crossed {
+            pair: (idx, other),
+            // Only a search of more pieces than any plan has fails; what it found of them says nothing.
+            at: crossings_within(a.line.pieces(), b.line.pieces(), up_to).unwrap_or_default(),
+        })
+    })
+    .collect()
+}
+
+/// The places in order, each once, with the two ends of the plot.
+fn ordered(places: impl Iterator<Item = BigRational>, up_to: &BigRational) -> Vec<BigRational> {
+    let mut edges: Vec<BigRational> = places.chain([BigRational::zero(), up_to.clone()]).collect();
     edges.sort();
     edges.dedup();
     edges
@@ -377,10 +396,14 @@ fn stretches(edges: &[BigRational]) -> impl Iterator<Item = (&BigRational, &BigR
     edges.iter().zip(edges.iter().skip(1)).map(|(from, to)| (from, to, (from + to) / integer(2)))
 }
 
-fn lowest(ways: &[Way], up_to: &BigRational) -> Vec<Reach> {
+fn bends(way: &Way) -> impl Iterator<Item = BigRational> {
+    way.corners.iter().map(|(x, _)| x.clone())
+}
+
+fn lowest(ways: &[Way], crossed: &[Crossed], up_to: &BigRational) -> Vec<Reach> {
     let mut out: Vec<Reach> = Vec::new();
-    let all: Vec<&Way> = ways.iter().collect();
-    for (from, to, middle) in stretches(&edges(&all, up_to)) {
+    let places = crossed.iter().flat_map(|crossed| crossed.at.iter().cloned()).chain(ways.iter().flat_map(bends));
+    for (from, to, middle) in stretches(&ordered(places, up_to)) {
         // Of several that cost the same the first counts: the plainer one.
         let Some((_, least)) = ways.iter().map(|way| (way.line.cost(&middle), way)).min_by(|a, b| a.0.cmp(&b.0)) else {
             continue;
@@ -394,13 +417,18 @@ fn lowest(ways: &[Way], up_to: &BigRational) -> Vec<Reach> {
 }
 
 /// The way that costs least at the brief's demand, against each other one.
-fn pairs(ways: &[Way], up_to: &BigRational) -> Vec<Pair> {
-    let Some(best) = ways.iter().min_by(|a, b| a.at_brief.amount.cmp(&b.at_brief.amount)) else { return Vec::new() };
-    ways.iter()
-        .filter(|other| other.who != best.who)
-        .map(|other| {
-            let crossings = crossings(best, other, up_to);
-            let edges = edges(&[best, other], up_to);
+fn pairs(ways: &[Way], crossed: &[Crossed], up_to: &BigRational) -> Vec<Pair> {
+    let by_cost = ways.iter().enumerate().min_by(|(_, a), (_, b)| a.at_brief.amount.cmp(&b.at_brief.amount));
+    let Some((place, best)) = by_cost else { return Vec::new() };
+    let against = |other: usize| {
+        let pair = (place.min(other), place.max(other));
+        crossed.iter().find(|crossed| crossed.pair == pair).map_or_else(Vec::new, |crossed| crossed.at.clone())
+    };
+    let others = ways.iter().enumerate().filter(|(other, _)| *other != place);
+    others
+        .map(|(idx, other)| {
+            let crossings = against(idx);
+            let edges = ordered(bends(best).chain(bends(other)).chain(crossings.iter().cloned()), up_to);
             let difference = |x: &BigRational| best.line.cost(x) - other.line.cost(x);
             let first = stretches(&edges).map(|(from, _, middle)| (from, difference(&middle)));
             let first = first.into_iter().find(|(_, difference)| !difference.is_zero());
@@ -415,11 +443,6 @@ fn pairs(ways: &[Way], up_to: &BigRational) -> Vec<Pair> {
             }
         })
         .collect()
-}
-
-fn crossings(a: &Way, b: &Way, up_to: &BigRational) -> Vec<BigRational> {
-    // Only a search of more pieces than any plan has fails; what it found of them says nothing.
-    crossings_within(a.line.pieces(), b.line.pieces(), up_to).unwrap_or_default()
 }
 
 /// The next number of two significant digits.
@@ -501,6 +524,9 @@ mod tests {
             [("api".into(), "0".into()), ("b".into(), "5212766".into()), ("1 × b + api".into(), "6755155".into())]
         );
         assert_eq!(of.at_brief().map(|reach| words(&reach.who)).as_deref(), Some("b"));
+        // The crossing, not where the hybrid leaves its base, though that is nearer to the brief.
+        let (at, paid) = of.nearest_change().unwrap();
+        assert_eq!((whole(&at.value), whole(&paid)), ("5212766".into(), "1225".into()));
     }
 
     #[test]

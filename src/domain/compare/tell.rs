@@ -89,6 +89,13 @@ impl Teller<'_> {
         out
     }
 
+    /// The same in one paragraph.
+    #[must_use]
+    pub fn lowest_paragraph(&self, of: &BreakEven) -> String {
+        // A full-width stop brings its own room.
+        self.lowest(of).join(" ").replace("。 ", "。")
+    }
+
     /// Where two ways cost the same, as a sentence with the reason.
     #[must_use]
     pub fn pair(&self, pair: &Pair, up_to: &BigRational) -> String {

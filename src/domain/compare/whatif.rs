@@ -87,6 +87,8 @@ pub fn what_if(
 /// The brief with another mean; its peak keeps its proportion.
 fn changed_brief(brief: &Brief, mean_rate: Option<f64>) -> Brief {
     let mut out = brief.clone();
+    // To the millionth: a slider's steps add up to fractions that nobody asked for.
+    let mean_rate = mean_rate.map(|mean| (mean * 1e6).round() / 1e6);
     if let (Some(mean), Some(before)) = (mean_rate, brief.mean_rate.filter(|before| *before > 0.0)) {
         out.mean_rate = Some(mean);
         // To the thousandth, so that a whole proportion stays one.

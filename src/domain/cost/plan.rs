@@ -328,32 +328,53 @@ pub(super) fn hybrid(base: &Curve, peaks: &Curve, demand: &[Q], machines: &Q) ->
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::domain) struct Split {
     /// Paid whatever is used: the machines of the base, and what is paid once.
-    pub fixed: Q,
+    fixed: Q,
     /// Price of a unit beyond the base.
-    pub per_unit: Q,
+    per_unit: Q,
     /// Units that the base carries in one slot.
-    pub slot: Q,
-    /// Share of all units that falls into each slot.
-    pub shares: Vec<Q>,
+    slot: Q,
+    /// From how many units on a further slot is full, ascending, and the share of all units in the slots that are full then.
+    full: Vec<(Q, Q)>,
 }
 
 impl Split {
+    /// A base that costs `fixed` and carries `slot` units in each slot. `shares` say which share of all units falls into
+    /// each of them.
+    pub(in crate::domain) fn new(fixed: Q, per_unit: Q, slot: Q, shares: Vec<Q>) -> Self {
+        let mut shares: Vec<Q> = shares.into_iter().filter(Q::is_positive).collect();
+        shares.sort_by(|a, b| b.cmp(a));
+        let full = shares.into_iter().scan(Q::zero(), |sum, share| {
+            *sum += &share;
+            Some((&slot / share, sum.clone()))
+        });
+        Self { full: full.collect(), fixed, per_unit, slot }
+    }
+
+    /// How many slots are full at `x` units, and the share of the units in them.
+    fn full_at(&self, x: &Q) -> (usize, Q) {
+        let n = self.full.partition_point(|(from, _)| from <= x);
+        let share = n.checked_sub(1).and_then(|last| self.full.get(last)).map_or_else(Q::zero, |(_, sum)| sum.clone());
+        (n, share)
+    }
+
     /// What `x` units cost.
     pub(in crate::domain) fn cost(&self, x: &Q) -> Q {
-        let beyond =
-            self.shares.iter().map(|share| (x * share - &self.slot).max(Q::zero())).fold(Q::zero(), |a, b| a + b);
+        let (n, share) = self.full_at(x);
+        if n == 0 {
+            return self.fixed.clone();
+        }
+        let beyond = x * share - &self.slot * Q::from_integer(BigInt::from(n));
         &self.fixed + beyond * &self.per_unit
     }
 }
 
 impl Pieces for Split {
     fn after(&self, x: &Q) -> (Q, Q) {
-        let full = self.shares.iter().filter(|share| x * *share >= self.slot).fold(Q::zero(), |sum, share| sum + share);
-        (self.cost(x), full * &self.per_unit)
+        (self.cost(x), self.full_at(x).1 * &self.per_unit)
     }
 
     fn next_edge(&self, x: &Q) -> Option<Q> {
-        self.shares.iter().filter(|share| share.is_positive()).map(|share| &self.slot / share).filter(|at| at > x).min()
+        self.full.get(self.full_at(x).0).map(|(from, _)| from.clone())
     }
 }
 
@@ -418,8 +439,7 @@ mod tests {
     fn a_base_with_peaks_elsewhere_bends_where_a_slot_is_full() {
         let q = |text: &str| number(text).unwrap();
         // Half of the day's units in one of three slots; the base carries 50 of each slot for 100.
-        let split =
-            Split { fixed: q("100"), per_unit: q("2"), slot: q("50"), shares: vec![q("1/2"), q("1/4"), q("1/4")] };
+        let split = Split::new(q("100"), q("2"), q("50"), vec![q("1/4"), q("1/2"), q("1/4")]);
         assert_eq!([100, 200, 300].map(|x| show(&split.cost(&whole(x)))), ["100", "200", "400"]);
         assert_eq!(split.next_edge(&whole(0)), Some(whole(100)));
         assert_eq!(split.next_edge(&whole(100)), Some(whole(200)));

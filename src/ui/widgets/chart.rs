@@ -616,15 +616,16 @@ impl<'a> Chart<'a> {
                 let at = self.at_screen(area, frame, last);
                 let right = at.x + 60.0 < area.right();
                 let (align, shift) = if right { (Align2::LEFT_CENTER, 10.0) } else { (Align2::RIGHT_BOTTOM, -8.0) };
-                // Words of a point that is alone stand clear of the lines that meet there.
-                let up = if line.points.len() == 1 { -16.0 } else { 0.0 };
-                painter.text(
-                    at + vec2(shift, up + if right { 0.0 } else { -4.0 }),
-                    align,
-                    &line.label,
-                    Font::Subhead.id(),
-                    t.color.text_primary,
-                );
+                // Words of a point that is alone stand clear of the lines that meet there, on the ground of the plot.
+                let is_alone = line.points.len() == 1;
+                let up = if is_alone { -16.0 } else { 0.0 };
+                let at = at + vec2(shift, up + if right { 0.0 } else { -4.0 });
+                let galley = painter.layout_no_wrap(line.label.clone(), Font::Subhead.id(), t.color.text_primary);
+                let rect = align.anchor_size(at, galley.size());
+                if is_alone {
+                    painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, t.color.bg_panel);
+                }
+                painter.galley(rect.min, galley, t.color.text_primary);
             }
         }
     }

@@ -177,7 +177,7 @@ fn an_api_is_declared_compared_and_removed() {
         for pair in &of.pairs {
             assert!(says(&window, &teller.pair(pair, &of.up_to)), "{}", teller.pair(pair, &of.up_to));
         }
-        assert!(says(&window, &teller.lowest(&of).join(" ")));
+        assert!(says(&window, &teller.lowest_paragraph(&of)));
         let (at, _) = of.nearest_change().unwrap();
         let derived = &text.common.derived;
         press(&mut window, Role::Button, &format!("{} {}, {derived}", words.break_even, teller.demand(&at.value)));

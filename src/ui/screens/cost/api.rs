@@ -55,7 +55,7 @@ pub fn api_ui(ui: &mut Ui, state: &State, text: &Text, out: &mut Vec<Command>) {
     });
     if !keep && !remove {
         // Closing drops the draft: the next opening starts from the plan.
-        let closed = out.iter().any(|command| *command == Command::CloseTop);
+        let closed = out.contains(&Command::CloseTop);
         ui.data_mut(|data| {
             if closed {
                 data.remove::<ApiOffer>(key);

@@ -111,7 +111,7 @@ fn words_ui(ui: &mut Ui, of: &BreakEven, teller: &Teller<'_>, text: &Text, out: 
             FigureUi::new(&words.break_even).font(Font::BodyBold).show(ui, text, &answer, |at| teller.demand(at), out);
         });
     }
-    small(ui, &teller.lowest(of).join(" "));
+    small(ui, &teller.lowest_paragraph(of));
     for pair in &of.pairs {
         caption(ui, &teller.pair(pair, &of.up_to));
     }
@@ -122,7 +122,6 @@ fn words_ui(ui: &mut Ui, of: &BreakEven, teller: &Teller<'_>, text: &Text, out: 
         caption(ui, &fill(&words.no_line, &[("way", teller.way(who)), ("gap", text.gap(gap))]));
     }
     if let Some(Ok(figure)) = &of.api_request {
-        let price = format!("{} {}", figure.value.show_significant(4), figure.value.currency.code());
         ui.horizontal_wrapped(|ui| {
             let answer = Ok(figure.clone());
             let title = teller.api();
@@ -134,7 +133,7 @@ fn words_ui(ui: &mut Ui, of: &BreakEven, teller: &Teller<'_>, text: &Text, out: 
                 |cost| cost.show_significant(4),
                 out,
             );
-            caption(ui, &fill(&words.api_declared, &[("api", teller.api()), ("price", price)]));
+            caption(ui, &fill(&words.api_declared, &[("api", teller.api())]));
         });
     }
     if of.ways.iter().any(|way| matches!(way.who, Who::Hybrid(..))) {

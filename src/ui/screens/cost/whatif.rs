@@ -143,6 +143,6 @@ fn results_ui(ui: &mut Ui, state: &State, project: &Project, change: &WhatIf, te
     }
     if let Ok(of) = &assumed.break_even {
         let teller = Teller { text, candidates: &plan.candidates, declared: &plan.cost };
-        caption(ui, &teller.lowest(of).join(" "));
+        caption(ui, &teller.lowest_paragraph(of));
     }
 }
