@@ -15,9 +15,11 @@ use super::serve::{self, Card, Knobs, PartKind, Prediction, Prepared, RunsOut, S
 use super::{GIB, explain, image, knobs, search, train};
 use crate::domain::brief::{Brief, Precision};
 use crate::domain::candidate::Candidate;
+use crate::domain::curve::StepPoint;
 use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
 use crate::domain::format;
 use crate::domain::ids::EvidenceId;
+use crate::domain::load::LoadRecord;
 
 /// Where a part is drawn in the bar of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -553,7 +555,8 @@ fn training_setup(case: &Case<'_>, work: MemoryWork) -> Result<train::Setup, Gap
     let (facts, _) = facts_of(case.brief, case.plan);
     let training = &case.plan.training;
     let gpus = case.candidate.promised.gpu_count.filter(|n| *n > 0).ok_or_else(|| stated("gpu_count"))?;
-    let adapter = train::Method::Adapter { rank: Some(training.rank.max(1)), targets: None, bits16: false };
+    let adapter =
+        train::Method::Adapter { rank: Some(training.rank.max(1)), targets: Some(train::Targets::ALL), bits16: false };
     let method = if work == MemoryWork::Full { train::Method::Full } else { adapter };
     let mut setup = train::Setup::new(facts, method, training.seq_len, training.micro_batch);
     if work == MemoryWork::Qlora {
@@ -908,6 +911,20 @@ pub fn smallest(brief: &Brief, plan: &MemoryPlan, candidates: &[(&Candidate, Opt
     let mut all: Vec<Searched> = found.smaller.iter().map(|(smaller, why)| named(smaller, Some(why.name()))).collect();
     all.extend(found.smallest.iter().map(|smallest| named(smallest, None)));
     all
+}
+
+/// Memory that the driver showed while a run's steps went on: most requests in flight of each step, and the most of any
+/// GPU, bytes. Steps without samples are left out.
+#[must_use]
+pub fn sampled(points: &[StepPoint], record: &LoadRecord) -> Vec<(f64, f64)> {
+    let of_step = |point: &StepPoint| {
+        let step = record.steps.get(point.step_idx)?;
+        let within = |at: f64| (step.start_secs..=step.end_secs).contains(&at);
+        let samples = record.gpu_samples.iter().filter(|sample| within(sample.at_secs));
+        let most = samples.filter_map(|sample| sample.memory_mib).fold(0.0, f64::max);
+        (most > 0.0).then(|| (f64::from(point.peak_in_flight), most * 1_048_576.0))
+    };
+    points.iter().filter_map(of_step).collect()
 }
 
 /// What was predicted beside what a log says, bytes a GPU: name for `Text::name`, predicted, measured.

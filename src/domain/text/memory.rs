@@ -126,5 +126,10 @@ words! {
         facts_typed,
         facts_forget,
         more_notes,
+        one_gpu,
+        cache_alone,
+        whole_gpu,
+        limit_of,
+        sampled,
     }
 }

@@ -9,6 +9,7 @@ mod fit;
 mod frames;
 mod gallery;
 mod hosts;
+mod memory;
 mod pictures;
 pub mod plans;
 mod shell;

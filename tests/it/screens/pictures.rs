@@ -109,3 +109,25 @@ fn pictures_of_the_shell() {
         }
     }
 }
+
+#[test]
+#[ignore = "makes pictures for people to look at"]
+fn pictures_of_every_kind_of_work() {
+    use leasebench::domain::memory::{MemoryPlan, MemoryWork, image};
+    use leasebench::project::edit::Edit;
+    for (language, theme) in looks() {
+        let mut window = window(Setup {
+            language,
+            theme,
+            size: [size()[0], 1700.0],
+            plan: Some(super::plans::with_candidates()),
+            commands: vec![Command::Go(Screen::Memory)],
+        });
+        for work in MemoryWork::ALL {
+            let mut memory = MemoryPlan { work, ..MemoryPlan::default() };
+            memory.images.family = image::family_names()[0].to_owned();
+            window.harness.state_mut().app_mut().command(Command::Edit(Edit::PutMemory(Box::new(memory))));
+            picture(&mut window, &format!("memory-{}", work.key()), language, theme);
+        }
+    }
+}

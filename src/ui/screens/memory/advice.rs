@@ -63,7 +63,7 @@ fn knob_words(gain: &Gain, text: &Text) -> String {
     let name = text.name(gain.knob.name());
     match (gain.knob, gain.knob.setting()) {
         (Knob::Utilisation(share), _) => format!("{name} {}", format::fixed(share, 2)),
-        (_, Some(setting)) => format!("{name} {}", format::short(setting)),
+        (_, Some(setting)) => format!("{name} {}", format::fixed(setting, 0)),
         (_, None) => name.to_owned(),
     }
 }

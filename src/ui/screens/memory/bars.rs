@@ -71,7 +71,8 @@ fn row_ui(ui: &mut Ui, candidate: &Candidate, view: &CandidateView, scale: f64, 
             Ok(figure) => {
                 let n_gpus = fill(&words.n_gpus, &[("n", figure.value.n_gpus.to_string())]);
                 let memory = format::fixed(figure.value.memory.value / GIB, 1);
-                caption(name, &fill(&words.per_gpu, &[("memory", memory), ("gpus", n_gpus)]));
+                let template = if figure.value.n_gpus == 1 { &words.one_gpu } else { &words.per_gpu };
+                caption(name, &fill(template, &[("memory", memory), ("gpus", n_gpus)]));
                 bar(middle, candidate, &figure.value, scale, text);
                 carried(middle, &figure.value, text);
                 assumed(middle, &figure.value, text);

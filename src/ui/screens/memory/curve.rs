@@ -45,17 +45,63 @@ pub(super) fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], 
                 Some((project.plan.candidate(&view.id)?, curve, view))
             })
             .collect();
-        let mut lines = room_lines(&known, work, text);
-        lines.extend(need_lines(ui, project, &known, work, text));
-        lines.extend(measured_lines(&known, work, text));
+        let whole = work == MemoryWork::Inference && whole_ui(ui, text);
+        let mut lines = if whole { limit_lines(&known, text) } else { room_lines(&known, work, text) };
+        lines.extend(need_lines(ui, project, &known, work, whole, text));
+        lines.extend(if whole { sampled_lines(&known, chosen, text) } else { measured_lines(&known, work, text) });
         let at: Vec<At> =
             asked_at(project, chosen).map(|x| At { x, words: words.the_brief.clone() }).into_iter().collect();
-        let title = if work == MemoryWork::Inference { &words.plot_title } else { &words.plot_title_work };
+        let title = if work == MemoryWork::Inference && !whole { &words.plot_title } else { &words.plot_title_work };
         Chart::new("memory curve", title, "GiB", text.name(chosen.key()), &lines)
             .at(&at)
             .height(300.0)
             .show(ui, text, out);
     });
+}
+
+/// The cache alone, or everything that a GPU holds.
+fn whole_ui(ui: &mut Ui, text: &Text) -> bool {
+    let id = Id::unique("memory whole gpu");
+    let mut whole = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+    let choices = [(false, text.memory.cache_alone.as_str()), (true, text.memory.whole_gpu.as_str())];
+    if let Some(chosen) = segmented(ui, &choices, whole) {
+        whole = chosen;
+        ui.data_mut(|data| {
+            data.insert_temp(id, whole);
+        });
+    }
+    whole
+}
+
+/// What the engine of each offer may use of a GPU.
+fn limit_lines(known: &[(&Candidate, &MemoryCurve, &CandidateView)], text: &Text) -> Vec<ChartLine> {
+    let last = known.iter().map(|(_, curve, _)| ends(curve).1).fold(1.0_f64, f64::max);
+    let line = |(candidate, curve, _): &(&Candidate, &MemoryCurve, &CandidateView)| {
+        let limit = curve.limit.value / GIB;
+        let values = [("candidate", candidate.name.clone()), ("size", format::fixed(limit, 1))];
+        let points = [0.0, last].map(|x| ChartPoint::new(x, limit)).to_vec();
+        ChartLine::new(fill(&text.memory.limit_of, &values), Look::Series(candidate.series), points).without_markers()
+    };
+    known.iter().map(line).collect()
+}
+
+/// What the driver showed beside load runs, a marker a step. An engine takes its pool at once, so the markers of one run
+/// lie in a row.
+fn sampled_lines(known: &[(&Candidate, &MemoryCurve, &CandidateView)], axis: Axis, text: &Text) -> Vec<ChartLine> {
+    if axis != Axis::InFlight {
+        return Vec::new();
+    }
+    let line = |(candidate, _, view): &(&Candidate, &MemoryCurve, &CandidateView)| {
+        let runs = view.runs.iter().filter_map(|run| Some((&run.points, run.record.load.as_ref()?)));
+        let mut points: Vec<ChartPoint> = runs
+            .flat_map(|(points, load)| memory::offer::sampled(points, load))
+            .map(|(x, bytes)| ChartPoint::new(x, bytes / GIB))
+            .collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let name = fill(&text.memory.sampled, &[("candidate", candidate.name.clone())]);
+        (!points.is_empty()).then(|| ChartLine::new(name, Look::Series(candidate.series), points))
+    };
+    known.iter().filter_map(line).collect()
 }
 
 /// What is asked for on an axis.
@@ -97,6 +143,7 @@ fn need_lines(
     project: &Project,
     known: &[(&Candidate, &MemoryCurve, &CandidateView)],
     work: MemoryWork,
+    whole: bool,
     text: &Text,
 ) -> Vec<ChartLine> {
     let words = &text.memory;
@@ -107,16 +154,19 @@ fn need_lines(
     let mut seen: Vec<f64> = Vec::new();
     let slope = |curve: &MemoryCurve| {
         let last = curve.needs.first().and_then(|(_, points)| points.last());
-        last.map_or(0.0, |(x, need)| need.value / x.max(1.0))
+        let fixed = if whole { curve.fixed.value } else { 0.0 };
+        last.map_or(0.0, |(x, need)| need.value / x.max(1.0) + fixed)
     };
     let slopes: Vec<f64> = known.iter().map(|(_, curve, _)| slope(curve)).collect();
     let is_shared = slopes.windows(2).all(|pair| matches!(pair, [a, b] if (a - b).abs() < 1.0));
     for ((candidate, curve, _), slope) in known.iter().zip(&slopes) {
-        if work == MemoryWork::Inference && seen.iter().any(|other| (other - slope).abs() < 1.0) {
+        if seen.iter().any(|other| (other - slope).abs() < 1.0) {
             continue;
         }
         seen.push(*slope);
-        for (of, points) in &curve.needs {
+        // Several offers: the full length of each alone; the lines of all lengths would hide each other.
+        let shown = curve.needs.iter().filter(|(of, _)| is_shared || *of == NeedOf::Full);
+        for (of, points) in shown {
             let (template, dash, tokens) = match of {
                 NeedOf::Full => (&words.full_length, Line::Solid, brief.context_tokens),
                 NeedOf::P95 => (&words.p95_length, Line::Dashed(9.0), memory::tokens_p95(brief)),
@@ -130,13 +180,13 @@ fn need_lines(
                 }
                 _ => words.need_of_work.clone(),
             };
-            let is_own = work != MemoryWork::Inference || !is_shared;
+            let is_own = !is_shared;
             let name = if is_own { format!("{} · {length}", candidate.name) } else { length };
             let look = if is_own { Look::Predicted(candidate.series) } else { Look::Plain(color, dash) };
-            let gib = |band: &Band| band.scaled(1.0 / GIB);
+            let gib = |band: &Band| if whole { curve.fixed + *band } else { *band }.scaled(1.0 / GIB);
             let line = points.iter().map(|(x, need)| ChartPoint::new(*x, gib(need).value)).collect();
             let mut line = ChartLine::new(name, look, line).without_markers();
-            if points.iter().any(|(_, need)| need.high - need.low > 0.005 * need.value) {
+            if points.iter().any(|(_, need)| gib(need).high - gib(need).low > 0.005 * gib(need).value) {
                 line.band = points.iter().map(|(x, need)| (*x, gib(need).low, gib(need).high)).collect();
             }
             lines.push(line);
