@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::ComponentId;
 use super::money::Money;
+use super::terms::Terms;
 
 /// One line of a price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct Component {
     /// Whether it goes on while the machine is stopped.
     #[serde(default)]
     pub when_stopped: Option<bool>,
+    /// What else the price says: steps, tiers, limits, what it includes, tax, who said so.
+    #[serde(default, skip_serializing_if = "Terms::are_none")]
+    pub terms: Terms,
 }
 
 /// What a component pays for.

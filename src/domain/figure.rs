@@ -183,6 +183,10 @@ pub enum GapKind {
     NoPrice,
     /// A component that matters has no price: `component`.
     UnknownPrice,
+    /// Two components pay for the same part: `first`, `second`, `part`.
+    Overlap,
+    /// The terms of a component do not fit its price: `component`.
+    TermsUnclear,
     /// A one-off cost without a term to spread it over: `component`.
     NoTerm,
     /// Two currencies in one sum: `first`, `second`.

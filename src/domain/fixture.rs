@@ -15,6 +15,7 @@ use super::load::{
     Api, Arrivals, Counts, LoadPlan, Prompts, RunEnd, StagePlan, Timeouts, TokenSource, Until, ValidityLimits,
 };
 use super::seen::{HostSeen, Kept, Run, Seen, StepTokens};
+use super::terms::Terms;
 
 /// A moment on a day in December, hours and minutes apart.
 pub(crate) fn moment(minute: u32) -> DateTime<FixedOffset> {
@@ -62,7 +63,14 @@ pub(crate) fn priced(id: u32, category: Category, price: &str, per: Per, quantit
 
 /// A component.
 pub(crate) fn component(id: u32, category: Category, status: Status) -> Component {
-    Component { id: ComponentId(format!("b{id}")), category, label: String::new(), status, when_stopped: Some(true) }
+    Component {
+        id: ComponentId(format!("b{id}")),
+        category,
+        label: String::new(),
+        status,
+        when_stopped: Some(true),
+        terms: Terms::default(),
+    }
 }
 
 /// A candidate with nothing promised.

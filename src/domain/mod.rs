@@ -32,6 +32,7 @@ pub mod questions;
 pub mod secret;
 pub mod seen;
 pub mod stats;
+pub mod terms;
 pub mod text;
 pub mod timeline;
 pub mod topology;

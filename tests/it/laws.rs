@@ -8,6 +8,7 @@ use leasebench::domain::ids::{CandidateId, ComponentId};
 use leasebench::domain::memory::MemoryPlan;
 use leasebench::domain::memory::offer::{self, Case};
 use leasebench::domain::money::{Money, ratio};
+use leasebench::domain::terms::Terms;
 use leasebench::domain::units::{SizeUnit, StatedSize};
 use leasebench::domain::{interval, stats};
 use leasebench::project::edit::Edit;
@@ -41,6 +42,7 @@ fn component() -> impl Strategy<Value = Component> {
         label: String::new(),
         status: Status::Priced(Rate { price: Money { amount, ..money() }, per, quantity: Decimal::from(quantity) }),
         when_stopped: Some(false),
+        terms: Terms::default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Reports of a small project in every format and both languages, held against golden files, and of a hostile one.
 //! `UPDATE_GOLDEN=1` writes the golden files anew; read them before they are committed.
 
+use leasebench::domain::terms::Terms;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,7 +76,14 @@ fn brief() -> Brief {
 }
 
 fn component(id: &str, category: Category, label: &str, status: Status, when_stopped: Option<bool>) -> Component {
-    Component { id: ComponentId(id.into()), category, label: label.into(), status, when_stopped }
+    Component {
+        id: ComponentId(id.into()),
+        category,
+        label: label.into(),
+        status,
+        when_stopped,
+        terms: Terms::default(),
+    }
 }
 
 fn priced(price: &str, per: Per, quantity: u32) -> Status {

@@ -7,9 +7,11 @@ use rust_decimal::Decimal;
 
 use crate::domain::billing::{Category, Component, Per, Rate, Status};
 use crate::domain::candidate::Term;
+use crate::domain::cost::{NoValue, OfferMonth, month_of_offer};
 use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
 use crate::domain::ids::ComponentId;
 use crate::domain::money::{Exact, ratio};
+use crate::domain::terms::{Terms, show_tiers};
 
 /// The month of one unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +77,9 @@ pub struct Coverage {
 /// The month of one unit of an offer.
 #[must_use]
 pub fn month_cost(billing: &[Component], term: &Term, month_hours: Decimal) -> MonthCost {
-    let lines: Vec<MonthLine> = billing.iter().map(|component| line(component, term, month_hours)).collect();
+    let engine = month_of_offer(billing, term, month_hours);
+    let lines: Vec<MonthLine> =
+        billing.iter().zip(&engine.lines).map(|(component, made)| line(component, made, term)).collect();
     let mut coverage = Coverage::default();
     for component in billing {
         *match component.status {
@@ -85,13 +89,15 @@ pub fn month_cost(billing: &[Component], term: &Term, month_hours: Decimal) -> M
             Status::NotApplicable => &mut coverage.not_applicable,
         } += 1;
     }
-    let priced = sum(lines.iter().filter_map(|line| match &line.amount {
-        LineAmount::Priced(amount) => Some(amount),
+    let total = total(billing, &lines, &engine, term, month_hours);
+    let first = lines.iter().find_map(|line| match &line.amount {
+        LineAmount::Priced(amount) => Some(amount.currency),
         _ => None,
-    }));
-    let total = total(billing, &lines, &priced, term, month_hours);
-    let lower_bound = if total.is_ok() { None } else { priced.ok().flatten() };
-    let stopped_day = stopped_day(billing, &lines, term, month_hours);
+    });
+    let least = engine.total.as_ref().err().and_then(|none| none.at_least.clone());
+    let lower_bound = least.zip(first).filter(|_| total.is_err());
+    let lower_bound = lower_bound.map(|(amount, currency)| Exact { amount, currency });
+    let stopped_day = stopped_day(billing, &lines, &engine, term, month_hours);
     MonthCost { lines, total, lower_bound, coverage, stopped_day, month_hours }
 }
 
@@ -108,11 +114,14 @@ pub fn hour_cost(billing: &[Component]) -> Option<Exact> {
     sum(amounts.iter()).ok().flatten()
 }
 
-fn line(component: &Component, term: &Term, month_hours: Decimal) -> MonthLine {
+fn line(component: &Component, made: &Result<Exact, NoValue>, term: &Term) -> MonthLine {
+    let has_term = term.months.is_some_and(|months| months > 0);
     let amount = match &component.status {
-        Status::Priced(rate) => match month_factor(rate.per, term, month_hours) {
-            Some(factor) => LineAmount::Priced(whole(rate).times(&factor)),
-            None => LineAmount::Unspread(whole(rate)),
+        Status::Priced(rate) => match made {
+            _ if rate.per == Per::Once && !has_term => LineAmount::Unspread(whole(rate)),
+            Ok(amount) => LineAmount::Priced(amount.clone()),
+            // Its terms do not fit its price; the total says so.
+            Err(_) => LineAmount::Unknown,
         },
         Status::Included => LineAmount::Included,
         Status::Unknown => LineAmount::Unknown,
@@ -130,18 +139,6 @@ fn line(component: &Component, term: &Term, month_hours: Decimal) -> MonthLine {
 /// Price × quantity, for one unit of time or once.
 fn whole(rate: &Rate) -> Exact {
     Exact::from(rate.price).times(&ratio(rate.quantity))
-}
-
-/// How often a price is paid in a month; `None` for a one-off without a term.
-fn month_factor(per: Per, term: &Term, month_hours: Decimal) -> Option<BigRational> {
-    match per {
-        Per::Hour => Some(ratio(month_hours)),
-        Per::GbMonth | Per::Month | Per::Gb => Some(BigRational::from_integer(BigInt::from(1))),
-        Per::Once => {
-            let months = term.months.filter(|months| *months > 0)?;
-            Some(BigRational::new(BigInt::from(1), BigInt::from(months)))
-        }
-    }
 }
 
 /// The sum of amounts; `None` when there is none.
@@ -166,22 +163,53 @@ fn sum<'a>(amounts: impl Iterator<Item = &'a Exact>) -> Result<Option<Exact>, Ga
 fn total(
     billing: &[Component],
     lines: &[MonthLine],
-    priced: &Result<Option<Exact>, Gap>,
+    engine: &OfferMonth,
     term: &Term,
     month_hours: Decimal,
 ) -> Answer<Exact> {
     let gap_of = |kind, line: &MonthLine| Gap::new(kind).with("component", component_words(line));
+    let priced = lines.iter().filter_map(|line| match &line.amount {
+        LineAmount::Priced(amount) => Some(amount),
+        _ => None,
+    });
     // Two currencies first: then not even the priced part has a sum.
-    let priced = priced.clone()?;
+    sum(priced)?;
+    if let Some(overlap) = &engine.overlap
+        && let (Some(first), Some(second)) = (lines.get(overlap.first), lines.get(overlap.second))
+    {
+        return Err(Gap::new(GapKind::Overlap)
+            .with("first", component_words(first))
+            .with("second", component_words(second))
+            .with("part", overlap.part.key()));
+    }
+    if let Some((line, _)) = unclear(billing, lines).next() {
+        return Err(gap_of(GapKind::TermsUnclear, line));
+    }
     if let Some(line) = lines.iter().find(|line| line.amount == LineAmount::Unknown) {
         return Err(gap_of(GapKind::UnknownPrice, line));
     }
     if let Some(line) = lines.iter().find(|line| matches!(line.amount, LineAmount::Unspread(_))) {
         return Err(gap_of(GapKind::NoTerm, line));
     }
-    let total = priced.ok_or_else(|| Gap::new(GapKind::NoPrice))?;
-    let inputs = billing.iter().zip(lines).filter_map(|(component, line)| input(component, line, term, month_hours));
+    let total = engine.total.as_ref().map_err(|_none| Gap::new(GapKind::NoPrice))?.shown().clone();
+    let spans = engine.spans.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    let inputs = billing
+        .iter()
+        .zip(lines)
+        .zip(spans)
+        .filter_map(|((component, line), span)| input(component, line, span, term, month_hours));
     Ok(Figure::derived(total, "Σ components", inputs.collect()))
+}
+
+/// Components with a price whose terms keep it from coming to an amount.
+fn unclear<'a>(
+    billing: &'a [Component],
+    lines: &'a [MonthLine],
+) -> impl Iterator<Item = (&'a MonthLine, &'a Component)> {
+    lines
+        .iter()
+        .zip(billing)
+        .filter(|(line, component)| line.amount == LineAmount::Unknown && matches!(component.status, Status::Priced(_)))
 }
 
 /// The provider's words for a component, or the name of its category.
@@ -189,24 +217,38 @@ fn component_words(line: &MonthLine) -> String {
     if line.label.trim().is_empty() { line.category.key().to_owned() } else { line.label.clone() }
 }
 
-fn input(component: &Component, line: &MonthLine, term: &Term, month_hours: Decimal) -> Option<Input> {
+fn input(
+    component: &Component,
+    line: &MonthLine,
+    span: Option<&(Exact, Exact)>,
+    term: &Term,
+    month_hours: Decimal,
+) -> Option<Input> {
     let (Status::Priced(rate), LineAmount::Priced(amount)) = (&component.status, &line.amount) else { return None };
     let declared = |name, value: String, unit: &str| Input::leaf(name, value, unit, Origin::Declared);
     let mut inputs = vec![
         declared("price", rate.price.amount.to_string(), rate.price.currency.code()),
         declared("quantity", rate.quantity.to_string(), ""),
     ];
-    let formula = match rate.per {
-        Per::Hour => {
+    let has_terms = component.terms.change_amounts();
+    let formula = match (rate.per, has_terms) {
+        (Per::Hour, _) => {
             inputs.push(declared("month_hours", month_hours.to_string(), "h"));
-            "price × quantity × month_hours"
+            if has_terms { "terms(price × quantity × month_hours)" } else { "price × quantity × month_hours" }
         }
-        Per::GbMonth | Per::Month | Per::Gb => "price × quantity",
-        Per::Once => {
+        (Per::GbMonth | Per::Month | Per::Gb, false) => "price × quantity",
+        (Per::GbMonth | Per::Month | Per::Gb, true) => "terms(price × quantity)",
+        (Per::Once, _) => {
             inputs.push(declared("term_months", term.months.unwrap_or(0).to_string(), ""));
-            "price × quantity ÷ term_months"
+            if has_terms { "terms(price × quantity ÷ term_months)" } else { "price × quantity ÷ term_months" }
         }
     };
+    inputs.extend(terms_inputs(&component.terms));
+    if let Some((low, high)) = span {
+        let readings = format!("{} – {}", low.show(), high.show());
+        let origin = Origin::Derived { from_measured: false };
+        inputs.push(Input::leaf("readings", readings, low.currency.code(), origin));
+    }
     Some(Input {
         formula,
         inputs,
@@ -219,8 +261,45 @@ fn input(component: &Component, line: &MonthLine, term: &Term, month_hours: Deci
     })
 }
 
+/// The terms as they were stated.
+fn terms_inputs(terms: &Terms) -> Vec<Input> {
+    let mut out = Vec::new();
+    let mut push = |name, value: Option<String>| {
+        out.extend(value.map(|value| Input::leaf(name, value, "", Origin::Declared)));
+    };
+    push("step", terms.step.as_ref().map(|one| one.text().to_owned()));
+    push("minimum", terms.minimum.as_ref().map(|one| one.text().to_owned()));
+    push("allowance", terms.allowance.as_ref().map(|one| one.text().to_owned()));
+    push("tiers", terms.tiers.as_ref().map(show_tiers));
+    push("floor_month", terms.floor_month.map(|money| money.to_string()));
+    push("cap_month", terms.cap_month.map(|money| money.to_string()));
+    push("month_basis", terms.month.as_ref().map(|one| one.text().to_owned()));
+    push("gb_in_tb", terms.tb.map(|tb| tb.to_string()));
+    push("tax", terms.tax.as_ref().map(|tax| tax.rate.text().to_owned()));
+    push("stopped_price", terms.stopped_price.map(|money| money.to_string()));
+    out
+}
+
 /// Each running component that goes on while stopped, as its share of a day.
-fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_hours: Decimal) -> Answer<Exact> {
+fn stopped_day(
+    billing: &[Component],
+    lines: &[MonthLine],
+    engine: &OfferMonth,
+    term: &Term,
+    month_hours: Decimal,
+) -> Answer<Exact> {
+    // The same lines with what they come to in a month in which the machine is stopped.
+    let lines: Vec<MonthLine> = lines
+        .iter()
+        .zip(&engine.stopped)
+        .map(|(line, made)| match (&line.amount, made) {
+            (LineAmount::Priced(_), Ok(amount)) => {
+                MonthLine { amount: LineAmount::Priced(amount.clone()), ..line.clone() }
+            }
+            _ => line.clone(),
+        })
+        .collect();
+    let lines = lines.as_slice();
     let running = || {
         lines.iter().zip(billing).filter(|(_, component)| match &component.status {
             Status::Priced(rate) => matches!(rate.per, Per::Hour | Per::GbMonth | Per::Month),
@@ -236,6 +315,9 @@ fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_ho
     let going_on = || running().filter(|(line, _)| line.when_stopped == Some(true));
     if let Some((line, _)) = going_on().find(|(line, _)| line.amount == LineAmount::Unknown) {
         return Err(Gap::new(GapKind::UnknownPrice).with("component", component_words(line)));
+    }
+    if let Some((line, _)) = unclear(billing, lines).next() {
+        return Err(Gap::new(GapKind::TermsUnclear).with("component", component_words(line)));
     }
     let month = sum(going_on().filter_map(|(line, _)| match &line.amount {
         LineAmount::Priced(amount) => Some(amount),
@@ -257,14 +339,16 @@ fn stopped_day(billing: &[Component], lines: &[MonthLine], term: &Term, month_ho
         return Err(Gap::new(GapKind::BriefField).with("field", "month_hours"));
     }
     let day = month.times(&(BigRational::from_integer(BigInt::from(24)) / hours));
-    let inputs = going_on().filter_map(|(line, component)| input(component, line, term, month_hours));
+    let inputs = going_on().filter_map(|(line, component)| input(component, line, None, term, month_hours));
     Ok(Figure::derived(day, "Σ components × 24 ÷ month_hours", inputs.collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cost::{TierKind, Written};
     use crate::domain::fixture::{component, priced};
+    use crate::domain::terms::{Tax, read_tiers};
 
     fn cost(billing: &[Component], months: Option<u32>) -> MonthCost {
         month_cost(billing, &Term { months, ..Term::default() }, Decimal::from(730))
@@ -384,5 +468,82 @@ mod tests {
         assert_eq!(hour(&[gpu.clone(), host, disk.clone()]), Some("5.08".into()));
         assert_eq!(hour(&[disk]), None);
         assert_eq!(hour(&[gpu, priced(2, Category::Host, "1 EUR", Per::Hour, "1")]), None, "two currencies");
+    }
+
+    /// An hour at one dollar, or 180 GB at ten cents, under its terms in a month of 730 hours.
+    #[test]
+    fn terms_change_the_month() {
+        let written = |text: &str| Some(Written::parse(text).unwrap());
+        let money = |text: &str| Some(text.parse().unwrap());
+        let hour = || priced(1, Category::Accelerator, "1 USD", Per::Hour, "1");
+        let moved = || priced(1, Category::Network, "0.10 USD", Per::Gb, "180");
+        let kept = || priced(1, Category::Storage, "0.07 USD", Per::GbMonth, "1500");
+        let tiers = |kind, text| Some(read_tiers(text, kind, iso_currency::Currency::USD).unwrap());
+        let tax = |included, reclaimable| {
+            Some(Tax { rate: Written::parse("20 %").unwrap(), included, reclaimable: Some(reclaimable) })
+        };
+        let none = Terms::default;
+        for (name, component, terms, want) in [
+            // 730 hours are five weeks begun: 840 hours.
+            ("whole weeks", hour(), Terms { step: written("168 h"), ..none() }, "840.00"),
+            ("a least session", hour(), Terms { minimum: written("744 h"), ..none() }, "744.00"),
+            ("hours that are free", hour(), Terms { allowance: written("30 h"), ..none() }, "700.00"),
+            ("a cap", hour(), Terms { cap_month: money("6.49 USD"), ..none() }, "6.49"),
+            ("a floor", moved(), Terms { floor_month: money("25 USD"), ..none() }, "25.00"),
+            ("traffic that is free", moved(), Terms { allowance: written("100 GB"), ..none() }, "8.00"),
+            // 1000 × 0.07 + 500 × 0.05; all 1500 at 0.05.
+            ("graduated", kept(), Terms { tiers: tiers(TierKind::Graduated, "1000 GB: 0.05"), ..none() }, "95.00"),
+            ("volume", kept(), Terms { tiers: tiers(TierKind::Volume, "1000 GB: 0.05"), ..none() }, "75.00"),
+            // 730 of 720 hours; no more than 672 of 672.
+            ("its own month", kept(), Terms { month: Written::parse("720 h").ok(), ..none() }, "106.46"),
+            ("capped hours", kept(), Terms { month: Written::parse("capped 672 h").ok(), ..none() }, "105.00"),
+            ("tax on top", hour(), Terms { tax: tax(false, false), ..none() }, "876.00"),
+            ("tax on top that comes back", hour(), Terms { tax: tax(false, true), ..none() }, "730.00"),
+            ("tax in it", hour(), Terms { tax: tax(true, false), ..none() }, "730.00"),
+            ("tax in it that comes back", hour(), Terms { tax: tax(true, true), ..none() }, "608.33"),
+        ] {
+            let month = cost(&[Component { terms, ..component }], None);
+            assert_eq!(shown(&month.total), Ok(want.to_owned()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_stopped_has_a_price_of_its_own() {
+        let disk = priced(1, Category::Storage, "0.10 USD", Per::GbMonth, "730");
+        let terms = Terms { stopped_price: Some("0.20 USD".parse().unwrap()), ..Terms::default() };
+        let month = cost(&[Component { terms, ..disk }], None);
+        assert_eq!(shown(&month.total), Ok("73.00".to_owned()));
+        // 730 × 0.20 a month are 146; a day is 24 of 730 hours.
+        assert_eq!(shown(&month.stopped_day), Ok("4.80".to_owned()));
+    }
+
+    #[test]
+    fn two_that_cover_the_same_part_have_no_sum() {
+        let gpu = priced(1, Category::Accelerator, "1 USD", Per::Hour, "1");
+        let terms = Terms { covers: vec![Category::Host], ..Terms::default() };
+        let gpu = Component { terms, label: "GPU VM".into(), ..gpu };
+        let host = Component { label: "vCPU".into(), ..priced(2, Category::Host, "1 USD", Per::Hour, "8") };
+        let want = Err((GapKind::Overlap, "GPU VM vCPU host_share".to_owned()));
+        assert_eq!(shown(&cost(&[gpu.clone(), host.clone()], None).total), want);
+        let included = Component { status: Status::Included, ..host };
+        assert_eq!(shown(&cost(&[gpu, included], None).total), Ok("730.00".to_owned()));
+        let volume = |id| priced(id, Category::Storage, "1 USD", Per::Month, "1");
+        assert_eq!(shown(&cost(&[volume(1), volume(2)], None).total), Ok("2.00".to_owned()), "two volumes are two");
+    }
+
+    #[test]
+    fn what_nobody_states_is_a_span_and_what_does_not_fit_is_a_gap() {
+        let moved = priced(1, Category::Network, "0.10 USD", Per::Gb, "2000");
+        let terms = Terms { allowance: Some(Written::parse("1 TB").unwrap()), ..Terms::default() };
+        let figure = cost(&[Component { terms, ..moved }], None).total.unwrap();
+        assert_eq!(figure.value.show(), "100.00");
+        let line = &figure.inputs[0];
+        assert_eq!(line.formula, "terms(price × quantity)");
+        let readings = line.inputs.iter().find(|input| input.name == "readings").unwrap();
+        assert_eq!(readings.value, "97.60 – 100.00");
+        let hour = priced(1, Category::Accelerator, "1 USD", Per::Hour, "1");
+        let terms = Terms { allowance: Some(Written::parse("1 TB").unwrap()), ..Terms::default() };
+        let gap = shown(&cost(&[Component { terms, ..hour }], None).total);
+        assert_eq!(gap, Err((GapKind::TermsUnclear, "accelerator".to_owned())));
     }
 }

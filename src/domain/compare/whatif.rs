@@ -102,7 +102,9 @@ pub(super) fn scale_prices(candidate: &mut Candidate, percent: u32) {
     let factor = Decimal::new(i64::from(percent), 2);
     for component in &mut candidate.billing {
         if let Status::Priced(rate) = &mut component.status {
-            rate.price.amount = rate.price.amount.checked_mul(factor).unwrap_or(rate.price.amount);
+            for price in std::iter::once(&mut rate.price).chain(component.terms.prices_mut()) {
+                price.amount = price.amount.checked_mul(factor).unwrap_or(price.amount);
+            }
         }
     }
 }

@@ -225,7 +225,7 @@ impl<'a, 'w> Answers<'a, 'w> {
         let mut answers: Vec<Made> = Vec::new();
         let tax_on = question.read.tax.map_or_else(|| vec![TaxOn::Sum, TaxOn::Line], |on| vec![on]);
         let back = question.read.reclaimable.map_or_else(|| vec![false, true], |back| vec![back]);
-        let has_tax = self.world.case.tax.is_some();
+        let has_tax = self.world.case.tax.is_some() || !self.world.case.taxes.is_empty();
         for (reading, ledger) in ledgers {
             for on in if has_tax { tax_on.as_slice() } else { &[TaxOn::Sum] } {
                 for reclaimable in if has_tax { back.as_slice() } else { &[false] } {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 use super::calendar::Moment;
 use super::field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Price, RateText, UnitOf};
@@ -60,6 +60,9 @@ pub struct Case {
     /// Tax on all of it.
     #[serde(default)]
     pub tax: Option<Tax>,
+    /// Taxes on a part of it, beside that: each on what its `applies_to` names.
+    #[serde(default)]
+    pub taxes: Vec<Tax>,
     /// A prepaid account.
     #[serde(default)]
     pub wallet: Option<Wallet>,
@@ -169,7 +172,7 @@ pub struct Source {
 }
 
 /// How a price is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     /// Somebody said so.
@@ -431,7 +434,7 @@ pub struct Tiers {
 }
 
 /// How tiers work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TierKind {
     /// Each part at its own price.

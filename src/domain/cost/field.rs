@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 
 use iso_currency::Currency;
 use num_traits::Signed as _;
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::calendar::Moment;
 use super::number::{Q, decimal, number, whole};
@@ -15,10 +15,13 @@ use super::unit::{Quantity, Unit};
 use crate::domain::money::{parse_currency, ratio};
 
 /// Something that is read from quoted text.
-pub(super) trait FromText: Sized {
+pub trait FromText: Sized {
     /// What is expected, for the error of another kind of value.
     const EXPECTING: &'static str;
     /// Reads it.
+    ///
+    /// # Errors
+    /// Words for what is wrong with the text.
     fn from_text(text: &str) -> Result<Self, String>;
     /// Reads a bare whole number, where that loses nothing.
     fn from_whole(_value: u64) -> Option<Self> {
@@ -335,3 +338,55 @@ impl FromText for Code {
 }
 
 from_text!(Amount, Price, RateText, Number, Count, Quantity, Lasting, Every, MonthBasis, Moment, Code, UnitOf);
+
+/// Something read from text that is kept as it was written: a project says "1 TB" again, not its number of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written<T> {
+    text: String,
+    value: T,
+}
+
+impl<T: FromText> Written<T> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Words for what is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        Ok(Self { text: text.to_owned(), value: T::from_text(text)? })
+    }
+}
+
+impl<T> Written<T> {
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it means.
+    #[must_use]
+    pub const fn value(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: FromText> FromText for Written<T> {
+    const EXPECTING: &'static str = T::EXPECTING;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl<'de, T: FromText> Deserialize<'de> for Written<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_text(deserializer)
+    }
+}
+
+impl<T> Serialize for Written<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}

@@ -33,12 +33,14 @@ pub use answer::{Answer, NoValue, Wanted, Why};
 pub use basis::{Accrual, Cash, Diagnostic as DiagnosticAmount};
 pub use calendar::Moment;
 pub use case::*;
-pub use field::{Amount, Code, Count, Every, Lasting, MonthBasis, Number, Per, Price, RateText, UnitOf};
+pub use field::{
+    Amount, Code, Count, Every, FromText, Lasting, MonthBasis, Number, Per, Price, RateText, UnitOf, Written,
+};
 pub use number::{Q, RoundMode, show as exact_text};
 
-pub use offer::{OfferMonth, month_of_offer};
+pub use offer::{OfferMonth, Overlap, month_of_offer};
 pub use question::*;
-pub use unit::{Quantity, Thing, Time, Unit};
+pub use unit::{Quantity, Sizes, Thing, Time, Unit};
 
 use ron::extensions::Extensions;
 

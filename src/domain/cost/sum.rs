@@ -268,29 +268,34 @@ impl Reader<'_, '_> {
         let sum = |only_tax: bool| {
             lines.values().filter(|line| line.1 == only_tax).fold(Q::zero(), |sum, line| sum + &line.0)
         };
-        let Some(tax) = &self.world.case.tax else {
-            // Tax that stands on the bill as a line of its own.
-            return match ask.tax {
-                TaxPart::Only => sum(true),
-                TaxPart::Net => sum(false),
-                TaxPart::Due | TaxPart::Gross => sum(false) + sum(true),
-            };
-        };
-        let is_taxed = |owner: &Owner| {
-            let name = self.name(*owner);
-            tax.applies_to.is_empty() || tax.applies_to.iter().any(|one| format!("\"{one}\"") == name)
-        };
-        let taxed: Vec<&Q> =
-            lines.iter().filter(|((owner, _), line)| is_taxed(owner) && !line.1).map(|(_, line)| &line.0).collect();
-        let made = tax_on(tax, &taxed, tax.on.unwrap_or(self.tax.on), places);
-        let net = if tax.included { sum(false) - &made } else { sum(false) };
+        let case = self.world.case;
         // What stands on the bill as a line of its own is tax like any other.
-        let due = made + sum(true);
-        let is_back = tax.reclaimable.unwrap_or(self.tax.reclaimable);
+        let listed = sum(true);
+        let is_back = |tax: &Tax| tax.reclaimable.unwrap_or(self.tax.reclaimable);
+        let listed_is_back = case.tax.as_ref().is_some_and(is_back);
+        let mut net = sum(false);
+        let mut due = listed.clone();
+        let mut stays = if listed_is_back { Q::zero() } else { listed };
+        for tax in case.tax.iter().chain(&case.taxes) {
+            let is_taxed = |owner: &Owner| {
+                let name = self.name(*owner);
+                tax.applies_to.is_empty() || tax.applies_to.iter().any(|one| format!("\"{one}\"") == name)
+            };
+            let taxed: Vec<&Q> =
+                lines.iter().filter(|((owner, _), line)| is_taxed(owner) && !line.1).map(|(_, line)| &line.0).collect();
+            let made = tax_on(tax, &taxed, tax.on.unwrap_or(self.tax.on), places);
+            if tax.included {
+                net -= &made;
+            }
+            if !is_back(tax) {
+                stays += &made;
+            }
+            due += made;
+        }
         match (ask.tax, ask.basis) {
             (TaxPart::Only, _) => due,
             (TaxPart::Net, _) => net,
-            (TaxPart::Due, Basis::Accrual) if is_back => net,
+            (TaxPart::Due, Basis::Accrual) => net + stays,
             (TaxPart::Due | TaxPart::Gross, _) => net + due,
         }
     }

@@ -229,6 +229,13 @@ impl<'a> World<'a> {
 
     /// The first two of these components that cover the same part at the same time for the same resource.
     pub(super) fn overlap(&self, chosen: &[usize]) -> Option<String> {
+        let (first, second, part) = self.overlapping(chosen)?;
+        let name = |idx: usize| self.components.get(idx).map_or("", |one| one.of.id.as_str());
+        Some(format!("\"{}\" and \"{}\" both cover {part}", name(first), name(second)))
+    }
+
+    /// The same, by their places, with the part.
+    pub(super) fn overlapping(&self, chosen: &[usize]) -> Option<(usize, usize, &str)> {
         for (nth, first) in chosen.iter().enumerate() {
             for second in chosen.iter().skip(nth + 1) {
                 let (Some(a), Some(b)) = (self.components.get(*first), self.components.get(*second)) else { continue };
@@ -236,7 +243,7 @@ impl<'a> World<'a> {
                     continue;
                 }
                 if let Some(part) = a.parts.intersection(&b.parts).next() {
-                    return Some(format!("\"{}\" and \"{}\" both cover {part}", a.of.id, b.of.id));
+                    return Some((*first, *second, part.as_str()));
                 }
             }
         }

@@ -463,6 +463,8 @@ mod tests {
             G::NotStated,
             G::NoPrice,
             G::UnknownPrice,
+            G::Overlap,
+            G::TermsUnclear,
             G::NoTerm,
             G::TwoCurrencies,
             G::NoRun,

@@ -7,6 +7,7 @@ use leasebench::domain::cost::{Why, month_of_offer};
 use leasebench::domain::figure::GapKind;
 use leasebench::domain::ids::ComponentId;
 use leasebench::domain::money::Money;
+use leasebench::domain::terms::Terms;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -26,6 +27,7 @@ fn component() -> impl Strategy<Value = Component> {
         label: String::new(),
         status,
         when_stopped: None,
+        terms: Terms::default(),
     })
 }
 

@@ -80,6 +80,7 @@ fn plan() -> Plan {
             label: String::new(),
             status: Status::Priced(Rate { price: price.parse().unwrap(), per: Per::Hour, quantity: 1.into() }),
             when_stopped: Some(false),
+            terms: leasebench::domain::terms::Terms::default(),
         }],
         term: Default::default(),
         source: Default::default(),

@@ -4,6 +4,7 @@ use leasebench::domain::billing::{Category, Component, Per, Rate, Status};
 use leasebench::domain::brief::{AcceptRule, Brief, Lengths, Model, Precision, Slo};
 use leasebench::domain::candidate::{Boundary, Candidate};
 use leasebench::domain::ids::{CandidateId, ComponentId};
+use leasebench::domain::terms::Terms;
 use leasebench::project::plan::Plan;
 
 /// A whole brief: every field of the gate can be tested.
@@ -52,11 +53,25 @@ pub fn with_brief(brief: Brief) -> Plan {
 
 fn priced(id: &str, category: Category, label: &str, price: &str, per: Per, when_stopped: Option<bool>) -> Component {
     let rate = Rate { price: price.parse().unwrap(), per, quantity: 1.into() };
-    Component { id: ComponentId(id.into()), category, label: label.into(), status: Status::Priced(rate), when_stopped }
+    Component {
+        id: ComponentId(id.into()),
+        category,
+        label: label.into(),
+        status: Status::Priced(rate),
+        when_stopped,
+        terms: Terms::default(),
+    }
 }
 
 fn unpriced(id: &str, category: Category, status: Status, when_stopped: Option<bool>) -> Component {
-    Component { id: ComponentId(id.into()), category, label: String::new(), status, when_stopped }
+    Component {
+        id: ComponentId(id.into()),
+        category,
+        label: String::new(),
+        status,
+        when_stopped,
+        terms: Terms::default(),
+    }
 }
 
 fn offer(id: &str, series: u8, name: &str, short: &str, gpu: (&str, u32, &str)) -> Candidate {

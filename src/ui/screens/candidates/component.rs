@@ -11,6 +11,7 @@ use crate::domain::billing::{Category, Component, Per, Rate, Status};
 use crate::domain::candidate::Candidate;
 use crate::domain::ids::{CandidateId, ComponentId};
 use crate::domain::money::Money;
+use crate::domain::terms::Terms;
 use crate::domain::text::{Text, fill};
 use crate::project::edit::Edit;
 use crate::project::plan::Plan;
@@ -39,6 +40,7 @@ struct Draft {
     per: Per,
     quantity: Option<Decimal>,
     when_stopped: Option<bool>,
+    terms: Terms,
     /// The currency of a bare amount.
     currency: Currency,
 }
@@ -62,6 +64,7 @@ impl Draft {
             per: rate.map_or(Per::Month, |rate| rate.per),
             quantity: Some(rate.map_or(Decimal::ONE, |rate| rate.quantity)),
             when_stopped: component.when_stopped,
+            terms: component.terms.clone(),
             currency: rate.map_or(Currency::USD, |rate| rate.price.currency),
         }
     }
@@ -81,6 +84,7 @@ impl Draft {
             label: self.label.trim().to_owned(),
             status,
             when_stopped: self.when_stopped.filter(|_| asks_when_stopped),
+            terms: self.terms.clone(),
         })
     }
 
@@ -98,7 +102,14 @@ pub(super) fn open_new(ui: &Ui, plan: &Plan, candidate: &Candidate, out: &mut Ve
     let id = ComponentId::next(candidate.billing.iter().map(|component| &component.id));
     let is_taken = |category: &Category| candidate.billing.iter().any(|component| component.category == *category);
     let category = Category::ALL.into_iter().find(|category| !is_taken(category)).unwrap_or(Category::Accelerator);
-    let component = Component { id, category, label: String::new(), status: Status::Unknown, when_stopped: None };
+    let component = Component {
+        id,
+        category,
+        label: String::new(),
+        status: Status::Unknown,
+        when_stopped: None,
+        terms: Terms::default(),
+    };
     let currency = super::billing::currency_of_all(plan).unwrap_or(Currency::USD);
     let draft = Draft {
         is_new: true,

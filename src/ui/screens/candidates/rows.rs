@@ -259,6 +259,7 @@ mod tests {
             label: String::new(),
             status: Status::Priced(rate),
             when_stopped,
+            terms: crate::domain::terms::Terms::default(),
         }
     }
 
