@@ -59,6 +59,7 @@ pub fn report<'a>(reported: Reported<'a>, derived: &'a Derived) -> Report<'a> {
         altered,
         gate: &derived.gate,
         candidates: compared.collect(),
+        break_even: derived.break_even.as_ref().ok(),
         with_addresses,
     }
 }

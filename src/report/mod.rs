@@ -11,6 +11,7 @@ use chrono::{DateTime, FixedOffset};
 use crate::domain::acceptance::Judged;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::CandidateCost;
+use crate::domain::compare::breakeven::BreakEven;
 use crate::domain::compare::promises::PromiseRow;
 use crate::domain::evidence::Sealed;
 use crate::domain::figure::Answer;
@@ -73,6 +74,8 @@ pub struct Report<'a> {
     pub gate: &'a Gate,
     /// The candidates, in the order of the plan.
     pub candidates: Vec<Compared<'a>>,
+    /// Ways to pay for the work over the demand; `None` where none is known.
+    pub break_even: Option<&'a BreakEven>,
     /// Whether names and addresses of hosts and endpoints are shown. They are left out unless somebody asks.
     pub with_addresses: bool,
 }

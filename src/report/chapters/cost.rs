@@ -3,6 +3,7 @@
 use super::{Ctx, Digits, filled, share};
 use crate::domain::billing::Category;
 use crate::domain::compare::accepted::{Aside, Carried, StepChoice};
+use crate::domain::compare::tell::Teller;
 use crate::domain::figure::{Gap, Origin};
 use crate::domain::format;
 use crate::report::Compared;
@@ -21,7 +22,23 @@ pub(super) fn cost(ctx: &Ctx<'_>) -> Vec<Block> {
     if let Some(figure) = formula {
         blocks.push(Block::Formula(figure.formula.to_owned()));
     }
+    blocks.extend(break_even(ctx));
     blocks
+}
+
+/// Where ways to pay cost the same, in the words of the screen.
+fn break_even(ctx: &Ctx<'_>) -> Vec<Block> {
+    let Some(of) = ctx.report.break_even else { return Vec::new() };
+    let plan = ctx.report.plan;
+    let teller = Teller { text: ctx.text, candidates: &plan.candidates, declared: &plan.cost };
+    let mut lines: Vec<Line> = vec![teller.lowest_paragraph(of).into()];
+    lines.extend(of.pairs.iter().map(|pair| Line::from(teller.pair(pair, &of.up_to))));
+    let missing = of.missing.iter().map(|(who, gap)| {
+        let values: [(&str, &dyn ToString); 2] = [("way", &teller.way(who)), ("gap", &ctx.text.gap(gap))];
+        Line::from(filled(&ctx.text.cost.no_line, &values))
+    });
+    lines.extend(missing);
+    vec![Block::Para(Line::new().strong(&ctx.text.cost.break_even)), Block::List(lines)]
 }
 
 /// What a row says about a candidate.
