@@ -26,17 +26,19 @@ pub(super) fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], 
             .data(|data| data.get_temp(id))
             .filter(|axis| axes.contains(axis))
             .unwrap_or_else(|| axes.first().copied().unwrap_or_default());
-        if axes.len() > 1 {
-            let choices: Vec<(Axis, &str)> = axes.iter().map(|axis| (*axis, text.name(axis.key()))).collect();
-            ui.horizontal(|ui| {
+        let mut whole = false;
+        ui.horizontal(|ui| {
+            if axes.len() > 1 {
+                let choices: Vec<(Axis, &str)> = axes.iter().map(|axis| (*axis, text.name(axis.key()))).collect();
                 caption(ui, &words.against_axis);
                 if let Some(axis) = segmented(ui, &choices, chosen) {
                     ui.data_mut(|data| {
                         data.insert_temp(id, axis);
                     });
                 }
-            });
-        }
+            }
+            whole = work == MemoryWork::Inference && whole_ui(ui, text);
+        });
         let known: Vec<(&Candidate, &MemoryCurve, &CandidateView)> = views
             .iter()
             .filter_map(|view| {
@@ -45,7 +47,6 @@ pub(super) fn curve_ui(ui: &mut Ui, project: &Project, views: &[CandidateView], 
                 Some((project.plan.candidate(&view.id)?, curve, view))
             })
             .collect();
-        let whole = work == MemoryWork::Inference && whole_ui(ui, text);
         let mut lines = if whole { limit_lines(&known, text) } else { room_lines(&known, work, text) };
         lines.extend(need_lines(ui, project, &known, work, whole, text));
         lines.extend(if whole { sampled_lines(&known, chosen, text) } else { measured_lines(&known, work, text) });
