@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use iso_currency::Currency;
 
 use crate::domain::acceptance::Judged;
 use crate::domain::acceptance::judge::{self, Case, Overall, Standing};
@@ -25,7 +26,9 @@ use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::memory::knobs::Gain;
 use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog, Searched};
 use crate::domain::memory::{EngineRun, MemoryCurve, MemoryEstimate};
+use crate::domain::money::Exact;
 use crate::domain::questions::{Question, questions};
+use crate::domain::rates::convert;
 use crate::domain::seen::{self, Grouped, HostSeen, Kept, Known, Reading, Run, Seen};
 use crate::domain::topology::Topology;
 use crate::project::plan::Plan;
@@ -126,6 +129,8 @@ pub struct CandidateView {
     pub logs: Vec<MeasuredLog>,
     /// Month and cost of accepted work.
     pub cost: CandidateCost,
+    /// The same in the currency that the offers are compared in; `None` where that is its own, or none is known.
+    pub converted: Option<Converted>,
     /// Verdicts, in the order of the plan's criteria.
     pub judged: Vec<Judged>,
     /// The verdicts together; `None` without criteria.
@@ -142,6 +147,15 @@ impl CandidateView {
     pub fn n_mismatches(&self) -> usize {
         self.promises.iter().filter(|row| row.agreement == Agreement::Mismatch).count()
     }
+}
+
+/// Costs in the currency that the offers are compared in.
+#[derive(Debug)]
+pub struct Converted {
+    /// The month of all units that carry the peak, or the gap of two currencies.
+    pub month: Answer<Exact>,
+    /// A thousand accepted requests.
+    pub per_thousand: Answer<Exact>,
 }
 
 /// What was seen on one host.
@@ -292,6 +306,7 @@ fn candidate_view(
         held.calibration = offer::calibration(&held, &log.run).map(|calibration| (calibration, &log.evidence));
     }
     let held = held;
+    let cost = cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration);
     let judged: Vec<Judged> = plan.criteria.iter().map(|criterion| judge::judge(criterion, &case)).collect();
     CandidateView {
         id: candidate.id.clone(),
@@ -300,12 +315,32 @@ fn candidate_view(
         memory_curves: Axis::of(plan.memory.work).iter().map(|axis| offer::curve(&held, *axis)).collect(),
         gains: offer::gains(&held),
         logs,
-        cost: cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration),
+        converted: converted(plan, &cost, today),
+        cost,
         overall: judge::overall(&judged),
         judged,
         runs: seen.runs.clone(),
         questions: questions(candidate),
     }
+}
+
+/// The currency that offers are compared in: that of the budget, else the one that the newest rate leads to.
+fn compared_in(plan: &Plan) -> Option<Currency> {
+    let newest = || plan.cost.rates.iter().max_by_key(|rate| rate.on).map(|rate| rate.to);
+    plan.brief.budget_month.map(|budget| budget.currency).or_else(newest)
+}
+
+/// The costs in the currency of the comparison, by the newest rate that is not later than today.
+fn converted(plan: &Plan, cost: &CandidateCost, today: NaiveDate) -> Option<Converted> {
+    let to = compared_in(plan)?;
+    let is_other = |answer: &Answer<Exact>| answer.as_ref().is_ok_and(|figure| figure.value.currency != to);
+    if !is_other(&cost.month.total) {
+        return None;
+    }
+    let turn = |answer: &Answer<Exact>| {
+        answer.as_ref().map_err(Clone::clone).and_then(|figure| convert(figure, to, &plan.cost.rates, today))
+    };
+    Some(Converted { month: turn(&cost.month_total), per_thousand: turn(&cost.per_thousand) })
 }
 
 /// The candidates against each other, over the demand and under what is uncertain.

@@ -3,6 +3,7 @@
 
 mod bill;
 mod check;
+mod cost;
 mod cost_case;
 mod load;
 mod memory;
@@ -69,6 +70,8 @@ enum Verb {
     Load(Box<load::LoadArgs>),
     /// Predict the GPU memory of every row of a table: serving engines, training or image generation.
     Memory(memory::MemoryArgs),
+    /// Print what accepted work costs on each candidate; leave with 0 only when each has its cost.
+    Cost(cost::CostArgs),
     /// Answer the questions of a cost case, or of a folder of them; leave with 0 only when all are as expected.
     CostCase(cost_case::CostCaseArgs),
     /// Serve a small OpenAI-compatible endpoint with scripted behaviour on this computer's loopback.
@@ -131,6 +134,7 @@ pub fn run(headless: Headless) -> ExitCode {
         Verb::ImportBill(args) => bill::run(&args, text),
         Verb::Load(args) => load::run(&args, text),
         Verb::Memory(args) => memory::run(&args, text),
+        Verb::Cost(args) => cost::run(&args, text),
         Verb::CostCase(args) => cost_case::run(&args, text),
         Verb::PracticeServer(args) => practice::run(&args, text),
     };

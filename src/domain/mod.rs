@@ -29,6 +29,7 @@ pub mod mask;
 pub mod memory;
 pub mod money;
 pub mod questions;
+pub mod rates;
 pub mod secret;
 pub mod seen;
 pub mod stats;

@@ -101,6 +101,28 @@ impl<'de> Deserialize<'de> for Money {
     }
 }
 
+/// Reads an exact number that is written as quoted text: a bare number would come through a binary float.
+///
+/// # Errors
+/// The deserializer's error for anything but the text of a plain decimal.
+pub fn quoted_decimal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
+    struct Quoted;
+
+    impl serde::de::Visitor<'_> for Quoted {
+        type Value = Decimal;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a quoted decimal, as \"7.12\"")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Decimal, E> {
+            parse_decimal(text).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_any(Quoted)
+}
+
 /// Reads money that is a price or a budget.
 ///
 /// # Errors

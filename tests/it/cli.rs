@@ -359,3 +359,74 @@ fn memory_predicts_a_table_and_refuses_what_is_none() {
     let (code, _, err) = told(&leasebench(temp.path(), &["memory", "--input", "no-such.csv"]).output().unwrap());
     assert!(code == 2 && err.starts_with("Could not read the file"), "{err}");
 }
+
+/// An offer with an unknown part, one without any price, and no run.
+const GAPS: &str = r#"(version: 1, revision: 1, plan: (
+    name: "gaps",
+    brief: (month_hours: "720"),
+    candidates: [
+        (id: "c1", series: 0, name: "A", billing: [
+            (id: "p1", category: Accelerator, label: "GPU", status: Priced((price: "2 USD", per: Hour, quantity: "1"))),
+            (id: "p2", category: Storage, label: "disk", status: Included),
+            (id: "p3", category: Network, label: "traffic out", status: Unknown),
+        ]),
+        (id: "c2", series: 1, name: "B"),
+    ],
+))"#;
+
+#[test]
+fn cost_says_what_is_known_and_why_the_rest_is_not() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("gaps");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("project.ron"), GAPS).unwrap();
+    let (code, out, err) =
+        told(&leasebench(temp.path(), &["cost", folder.to_str().unwrap(), "--json"]).output().unwrap());
+    assert_eq!((code, err.as_str()), (1, ""));
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let [a, b] = json["candidates"].as_array().unwrap().as_slice() else { panic!("{out}") };
+    assert_eq!(a["amount"], serde_json::Value::Null);
+    assert_eq!(a["month_one_unit"]["why"], "unknown_price");
+    assert_eq!((&a["month_one_unit"]["at_least"], &a["month_one_unit"]["currency"]), (&"1440".into(), &"USD".into()));
+    let parts: Vec<_> = a["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| (part["status"].as_str().unwrap(), part["amount"].as_str(), part["why"].as_str()))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("priced", Some("1440"), None),
+            ("included", None, Some("another line includes it")),
+            ("unknown", None, Some("nobody said the price")),
+        ]
+    );
+    assert_eq!(
+        a["coverage"],
+        serde_json::json!({
+            "priced": 1, "included": 1, "unknown": 1, "not_applicable": 0, "unknown_names": ["traffic out"]
+        })
+    );
+    assert_eq!(a["diagnostics"], serde_json::Value::Null);
+    assert_eq!(b["month_one_unit"]["why"], "no_price");
+}
+
+#[test]
+fn cost_of_the_sample_is_what_its_screen_shows() {
+    let temp = tempfile::tempdir().unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("projects/support-chat");
+    let (_, out, err) = told(&leasebench(temp.path(), &["cost", sample.to_str().unwrap(), "--json"]).output().unwrap());
+    assert_eq!(err, "");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let costed: Vec<&serde_json::Value> =
+        json["candidates"].as_array().unwrap().iter().filter(|of| !of["amount"].is_null()).collect();
+    assert!(!costed.is_empty(), "{out}");
+    for of in costed {
+        let number = |value: &serde_json::Value| value.as_str().unwrap().parse::<f64>().unwrap();
+        let (low, high) = (number(&of["interval"][0]), number(&of["interval"][1]));
+        assert!(low <= number(&of["amount"]) && number(&of["amount"]) <= high, "{of}");
+        assert_eq!(of["unit"], "accepted request");
+        assert!(of["diagnostics"]["sent"].is_string() && of["run"]["evidence"].is_string(), "{of}");
+    }
+}

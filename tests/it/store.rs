@@ -125,7 +125,7 @@ fn wrong_ron_is_shown_with_line_column_and_what_was_expected() {
             "(version: 1, plan: (\n  nam: \"x\",\n))",
             FailureKind::ProjectMalformed,
             "Could not read the project: line 2, column 3: Unexpected field named `nam` in `Plan`, expected one of `name`, \
-             `demonstration`, `brief`, `candidates`, `hosts`, `criteria`, `load`, `memory`, `decision`, or `notes` instead",
+             `demonstration`, `brief`, `candidates`, `hosts`, `criteria`, `load`, `memory`, `cost`, `decision`, or `notes` instead",
         ),
         (
             "(plan: ())",

@@ -488,7 +488,7 @@ mod tests {
             })
             .collect();
         let pairs: Vec<(&Candidate, &CandidateCost)> = costs.iter().map(|(one, cost)| (one, cost)).collect();
-        break_even(&brief, &pairs, &CostPlan { api, ranges: Vec::new() }).unwrap()
+        break_even(&brief, &pairs, &CostPlan { api, ranges: Vec::new(), rates: Vec::new() }).unwrap()
     }
 
     /// 2.35 USD for 10,000 requests of 700 and 240 tokens.

@@ -10,6 +10,7 @@ use crate::domain::brief::Brief;
 use crate::domain::figure::{Answer, Figure, Gap, GapKind, Input, Origin};
 use crate::domain::ids::{CandidateId, ComponentId};
 use crate::domain::money::{Exact, Money, option_not_negative, ratio};
+use crate::domain::rates::ExchangeRate;
 
 /// Everything declared for the cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct CostPlan {
     pub api: Option<ApiOffer>,
     /// What parts without a price may cost.
     pub ranges: Vec<PriceRange>,
+    /// Exchange rates, as typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<ExchangeRate>,
 }
 
 impl CostPlan {

@@ -47,7 +47,7 @@ fn api() -> CostPlan {
         output: "0.60 USD".parse().ok(),
         ..ApiOffer::default()
     };
-    CostPlan { api: Some(api), ranges: Vec::new() }
+    CostPlan { api: Some(api), ranges: Vec::new(), rates: Vec::new() }
 }
 
 fn edit(window: &mut TestWindow, edit: Edit) {
