@@ -325,14 +325,15 @@ fn candidate_view(
 }
 
 /// The currency that offers are compared in: that of the budget, else the one that the newest rate leads to.
-fn compared_in(plan: &Plan) -> Option<Currency> {
-    let newest = || plan.cost.rates.iter().max_by_key(|rate| rate.on).map(|rate| rate.to);
+fn compared_in(plan: &Plan, today: NaiveDate) -> Option<Currency> {
+    let known = plan.cost.rates.iter().filter(|rate| rate.on <= today);
+    let newest = || known.max_by_key(|rate| rate.on).map(|rate| rate.to);
     plan.brief.budget_month.map(|budget| budget.currency).or_else(newest)
 }
 
 /// The costs in the currency of the comparison, by the newest rate that is not later than today.
 fn converted(plan: &Plan, cost: &CandidateCost, today: NaiveDate) -> Option<Converted> {
-    let to = compared_in(plan)?;
+    let to = compared_in(plan, today)?;
     let is_other = |answer: &Answer<Exact>| answer.as_ref().is_ok_and(|figure| figure.value.currency != to);
     if !is_other(&cost.month.total) {
         return None;

@@ -549,14 +549,22 @@ impl One<'_, '_> {
 
     fn unit_cost(&self, ask: &UnitCost) -> Result<Q, NoValue> {
         let chosen = ask.chosen();
-        let amount = self.reader.sum(&Amounts { round: None, ..chosen.clone() })?;
+        let amount = self.reader.sum(&Amounts { round: None, ..chosen.clone() });
         let (times, name) = outcome_of(&ask.per).map_err(|text| NoValue::new(Why::NotRecorded, text))?;
-        let n = count::of_all(self.reader.world, name, &ask.what, &amount.resources, amount.window)?;
+        let (resources, window) = match &amount {
+            Ok(amount) => (amount.resources.clone(), amount.window),
+            Err(none) if none.at_least.is_none() => return Err(none.clone()),
+            Err(_) => (self.reader.resources(&chosen.resources), self.reader.window(&chosen)?),
+        };
+        let n = count::of_all(self.reader.world, name, &ask.what, &resources, window)?;
         if n.is_zero() {
             let why = if matches!(name, "accepted" | "within_slo") { Why::ZeroAccepted } else { Why::ZeroCount };
             let what = if ask.what.is_empty() { name } else { &ask.what };
             return Err(NoValue::new(why, format!("nothing {what} came out")));
         }
+        // The lower bound of a total is that of a unit once it is divided like it.
+        let amount =
+            amount.map_err(|none| NoValue { at_least: none.at_least.map(|least| least / &n * &times), ..none })?;
         let value = amount.value / n * times;
         Ok(rounded(value, ask.round, amount.currency))
     }
@@ -600,11 +608,14 @@ impl One<'_, '_> {
             if all.is_zero() {
                 return Err(NoValue::new(Why::ZeroCount, format!("nothing {whole} came out")));
             }
-            Ok(self.reader.sum(&chosen)?.value * n / all)
+            let part = n / all;
+            let sum = self.reader.sum(&chosen);
+            let sum = sum.map_err(|none| NoValue { at_least: none.at_least.map(|least| least * &part), ..none })?;
+            Ok(sum.value * part)
         };
         let value = match ask.view {
             Some(View::Idle) => work(&[Work::Idle])?,
-            Some(View::Lost) => work(&[Work::Lost, Work::Restart])?,
+            Some(View::Lost) => work(&[Work::Lost])?,
             Some(View::Restart) => work(&[Work::Restart])?,
             Some(View::Unused) => entries(&|kind| matches!(kind, Kind::Unused | Kind::Bill(ChargeKind::Unused)))?,
             Some(View::Shortfall) => entries(&|kind| kind == Kind::Shortfall)?,

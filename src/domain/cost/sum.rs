@@ -67,16 +67,23 @@ impl Reader<'_, '_> {
             return out;
         }
         let is_named = |name: &str| ask.of.iter().any(|one| one == name);
-        let mut out: Vec<Owner> = Vec::new();
-        out.extend(components.zip(&case.components).filter(|(_, one)| is_named(&one.id)).map(|(owner, _)| owner));
-        out.extend(commitments.zip(&case.commitments).filter(|(_, one)| is_named(&one.id)).map(|(owner, _)| owner));
-        out.extend(
-            charges
-                .zip(&case.charges)
-                .filter(|(_, one)| is_named(&one.id) || is_named(&one.bucket))
-                .map(|(owner, _)| owner),
-        );
-        out
+        let plan: Vec<(Owner, &str)> = components
+            .zip(case.components.iter().map(|one| one.id.as_str()))
+            .chain(commitments.zip(case.commitments.iter().map(|one| one.id.as_str())))
+            .filter(|(_, id)| is_named(id))
+            .collect();
+        // Components are the plan and charges the bill, whatever they are called: a name that both have is the plan's
+        // unless the bill is asked for, and the two are added only when both are.
+        let is_planned = |name: &str| ask.source.is_none() && plan.iter().any(|(_, id)| *id == name);
+        let billed = charges.zip(&case.charges).filter(|(_, one)| {
+            [&one.id, &one.bucket].into_iter().any(|name| is_named(name) && !is_planned(name))
+        });
+        let billed = billed.map(|(owner, _)| owner);
+        match ask.source {
+            Some(Origin::Plan) => plan.iter().map(|(owner, _)| *owner).collect(),
+            Some(Origin::Bill) => billed.collect(),
+            Some(Origin::Both) | None => plan.iter().map(|(owner, _)| *owner).chain(billed).collect(),
+        }
     }
 
     pub(super) fn resources(&self, names: &[String]) -> Vec<usize> {
