@@ -75,9 +75,9 @@ impl Reader<'_, '_> {
         // Components are the plan and charges the bill, whatever they are called: a name that both have is the plan's
         // unless the bill is asked for, and the two are added only when both are.
         let is_planned = |name: &str| ask.source.is_none() && plan.iter().any(|(_, id)| *id == name);
-        let billed = charges.zip(&case.charges).filter(|(_, one)| {
-            [&one.id, &one.bucket].into_iter().any(|name| is_named(name) && !is_planned(name))
-        });
+        let billed = charges
+            .zip(&case.charges)
+            .filter(|(_, one)| [&one.id, &one.bucket].into_iter().any(|name| is_named(name) && !is_planned(name)));
         let billed = billed.map(|(owner, _)| owner);
         match ask.source {
             Some(Origin::Plan) => plan.iter().map(|(owner, _)| *owner).collect(),
