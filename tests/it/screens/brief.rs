@@ -140,7 +140,6 @@ fn settle(window: &mut TestWindow) {
 
 fn import(window: &mut TestWindow, file: &Path) {
     fill(window, "Path of the file", file.to_str().unwrap());
-    window.harness.render().unwrap().save("/tmp/scr1.png").unwrap();
     press(window, Role::Button, "Read");
     settle(window);
 }
