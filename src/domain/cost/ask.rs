@@ -313,7 +313,7 @@ impl<'a, 'w> Answers<'a, 'w> {
                 let mut both = components(a);
                 both.extend(components(b).into_iter().filter(|idx| !components(a).contains(idx)));
                 if a.at_one_time(b)
-                    && let Some(text) = self.world.overlap(&both)
+                    && let Some(text) = self.world.overlap(&both, None)
                 {
                     return none(NoValue::new(Why::Overlap, text));
                 }
@@ -966,7 +966,7 @@ impl One<'_, '_> {
         let balance = wallet::balance(world, wallet, &used);
         match (part, balance) {
             (WalletPart::Cash, Ok(balance)) => Ok(balance.cash),
-            (WalletPart::Closing, Ok(balance)) => Ok(balance.closing),
+            (WalletPart::Closing, Ok(balance)) => balance.closing,
             (WalletPart::AutomaticTopUps, Ok(balance)) => Ok(whole(i64::from(balance.automatic))),
             (WalletPart::Cost, Ok(balance)) => Ok(balance.cost),
             (_, Err(none)) => Err(none),

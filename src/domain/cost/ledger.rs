@@ -502,7 +502,8 @@ fn recurring(
     {
         return Err(NoValue::new(Why::UnknownUnit, format!("the rate of \"{}\"", one.of.id)));
     }
-    let times = if per.unit.thing == Thing::One { Q::one() } else { size / per.unit.things(sizes) };
+    // A price without a thing is for each of what is committed, as with components.
+    let times = if per.unit.thing == Thing::One { size.clone() } else { size / per.unit.things(sizes) };
     let price = &rate.amount * times;
     let time = |month: &Q| per.unit.time.map_or_else(Q::one, |time| time.secs_with(month)) * &per.number;
     match &one.of.month {

@@ -165,7 +165,7 @@ impl Books {
             Ok(Accrual::new(Exact { amount: sum.value, currency }))
         });
         let all: Vec<usize> = (0..billing.len()).collect();
-        let overlap = world.overlapping(&all).and_then(|(first, second, part)| {
+        let overlap = world.overlapping(&all, None).and_then(|(first, second, part)| {
             let name = part.split('#').next().unwrap_or(part);
             let part = billing::Category::ALL.into_iter().find(|category| category.key() == name)?;
             Some(Overlap { first, second, part })

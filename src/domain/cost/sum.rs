@@ -129,7 +129,8 @@ impl Reader<'_, '_> {
             .iter()
             .filter_map(|owner| if let Owner::Component(idx) = owner { Some(*idx) } else { None })
             .collect();
-        if let Some(both) = self.world.overlap(&components) {
+        let window = self.window(ask).ok().flatten();
+        if let Some(both) = self.world.overlap(&components, window) {
             return Some(NoValue::new(Why::Overlap, both));
         }
         for idx in &components {
@@ -195,7 +196,10 @@ impl Reader<'_, '_> {
                 };
                 // What is shared may be all another's: then there is no bound either.
                 let has_priced = none.why != Why::SharedSplit && owners.iter().any(is_priced);
-                none.at_least = made.ok().filter(|_| has_priced).map(|sum| sum.value);
+                // What a commitment would have covered is booked at its list price while the commitment cannot be
+                // read: such a sum is no lower bound.
+                let is_bound = has_priced && self.ledger.broken.is_empty();
+                none.at_least = made.ok().filter(|_| is_bound).map(|sum| sum.value);
                 Err(none)
             }
         }

@@ -16,8 +16,8 @@ pub(super) struct Balance {
     pub cost: Q,
     /// What was paid in.
     pub cash: Q,
-    /// What is left.
-    pub closing: Q,
+    /// What is left; no value when the account was below zero at any time, since the machine would have stopped.
+    pub closing: Result<Q, NoValue>,
     /// How many top-ups the rule made by itself.
     pub automatic: u32,
 }
@@ -45,12 +45,17 @@ pub(super) fn balance(world: &World<'_>, wallet: &Wallet, used: &[Entry]) -> Res
     steps.extend(used.iter().map(|entry| (entry.span.map(|span| span.1), 2, entry.amount.clone(), None)));
     let expiries: Vec<At> = steps.iter().filter_map(|step| step.3).collect();
     steps.extend(expiries.into_iter().map(|at| (Some(at), 1, Q::zero(), Some(at))));
+    // What happens after the period is not of it.
+    if let Some(end) = world.period.map(|span| span.1) {
+        steps.retain(|step| step.0.is_none_or(|at| at < end || (step.1 == 2 && at == end)));
+    }
     // A stable order: what was paid in at no stated time comes first, what was used at none comes last.
     steps.sort_by_key(|step| (step.0.is_none() && step.1 == 2, step.0, step.1));
     // What is left of each payment, with its end; the opening balance never ends.
     let mut lots: Vec<(Option<At>, Q)> = vec![(None, wallet.opening.amount.clone())];
     let mut debt = Q::zero();
     let mut automatic = 0_u32;
+    let mut lowest = Q::zero();
     for (at, kind, amount, expires) in steps {
         match kind {
             0 => lots.push((expires, amount)),
@@ -74,15 +79,21 @@ pub(super) fn balance(world: &World<'_>, wallet: &Wallet, used: &[Entry]) -> Res
                         lots.push((None, step - pays));
                     }
                 }
+                // Use at no stated time is told from top-ups after it only at the end.
+                if at.is_some() {
+                    lowest = lowest.min(left(&lots, &debt));
+                }
             }
         }
     }
     let closing = left(&lots, &debt);
-    if closing.is_negative() {
-        let mut none = NoValue::new(Why::WalletEmpty, format!("{} {} are missing", show(&-closing), currency.code()));
-        none.at_least = None;
-        return Err(none);
-    }
+    let lowest = lowest.min(closing.clone());
+    let closing = if lowest.is_negative() {
+        let missing = format!("{} {} are missing", show(&-lowest), currency.code());
+        Err(NoValue::new(Why::WalletEmpty, missing))
+    } else {
+        Ok(closing)
+    };
     Ok(Balance { cost, cash, closing, automatic })
 }
 

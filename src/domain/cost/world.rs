@@ -228,18 +228,18 @@ impl<'a> World<'a> {
     }
 
     /// The first two of these components that cover the same part at the same time for the same resource.
-    pub(super) fn overlap(&self, chosen: &[usize]) -> Option<String> {
-        let (first, second, part) = self.overlapping(chosen)?;
+    pub(super) fn overlap(&self, chosen: &[usize], window: Option<Span>) -> Option<String> {
+        let (first, second, part) = self.overlapping(chosen, window)?;
         let name = |idx: usize| self.components.get(idx).map_or("", |one| one.of.id.as_str());
         Some(format!("\"{}\" and \"{}\" both cover {part}", name(first), name(second)))
     }
 
     /// The same, by their places, with the part.
-    pub(super) fn overlapping(&self, chosen: &[usize]) -> Option<(usize, usize, &str)> {
+    pub(super) fn overlapping(&self, chosen: &[usize], window: Option<Span>) -> Option<(usize, usize, &str)> {
         for (nth, first) in chosen.iter().enumerate() {
             for second in chosen.iter().skip(nth + 1) {
                 let (Some(a), Some(b)) = (self.components.get(*first), self.components.get(*second)) else { continue };
-                if a.is_inside(b) || b.is_inside(a) || !a.meets(b) {
+                if a.is_inside(b) || b.is_inside(a) || !a.meets(b, window) {
                     continue;
                 }
                 if let Some(part) = a.parts.intersection(&b.parts).next() {
@@ -261,7 +261,8 @@ impl Priced<'_> {
         self.of.inside.as_deref() == Some(other.of.id.as_str())
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    /// Whether both count for one resource at one time, within the window that is asked for.
+    fn meets(&self, other: &Self, window: Option<Span>) -> bool {
         let counts = self.counts() && other.counts();
         let resources = self.resources.is_empty()
             || other.resources.is_empty()
@@ -269,7 +270,10 @@ impl Priced<'_> {
         let before =
             |until: Option<At>, from: Option<At>| matches!((until, from), (Some(until), Some(from)) if until <= from);
         let apart = before(self.exists.1, other.exists.0) || before(other.exists.1, self.exists.0);
-        counts && resources && !apart
+        let outside = window.is_some_and(|(from, until)| {
+            [self, other].iter().any(|one| before(Some(until), one.exists.0) || before(one.exists.1, Some(from)))
+        });
+        counts && resources && !apart && !outside
     }
 }
 
