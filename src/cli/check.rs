@@ -1,6 +1,5 @@
 //! `leasebench check PROJECT`: every criterion's verdict, for scripts that must know whether a candidate is accepted.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,10 +13,9 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::text::{Text, fill};
 use crate::engine::clock;
 use crate::project::plan::Plan;
-use crate::project::store;
 
 use super::out;
-use super::records::Faults;
+use super::records::{Faults, Looked};
 
 /// What is checked.
 #[derive(Debug, Args)]
@@ -73,15 +71,10 @@ struct CriterionShape<'a> {
 
 /// Exit status 0 when every criterion of the named, decided or only candidate passes or is waived, else 1.
 pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
-    let opened = store::read(&super::folder_of(&args.project))?;
-    let faults = Faults::of(&opened, text);
-    let evidence: BTreeMap<_, _> = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
-    let today = clock::now().wall.date_naive();
-    let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), today);
-    let plan = &opened.plan;
+    let Looked { plan, derived, faults, .. } = Looked::at(&args.project, clock::now().wall, text)?;
     let judged = match &args.candidate {
-        Some(name) => Some(named(plan, &derived, name)?),
-        None => derived.decided(plan),
+        Some(name) => Some(named(&plan, &derived, name)?),
+        None => derived.decided(&plan),
     };
     let is_accepted = judged.and_then(|view| view.overall.as_ref()).is_some_and(|overall| overall.is_accepted());
     let shown: Vec<&CandidateView> = match judged {
@@ -94,7 +87,7 @@ pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
             demonstration: plan.demonstration,
             judged: judged.map(|view| view.id.as_str()),
             accepted: is_accepted,
-            candidates: shown.iter().map(|view| candidate_shape(plan, view, text)).collect(),
+            candidates: shown.iter().map(|view| candidate_shape(&plan, view, text)).collect(),
             faults: &faults,
         })?;
     } else {
@@ -102,7 +95,7 @@ pub(super) fn run(args: &CheckArgs, text: &Text) -> Result<ExitCode, Failure> {
             out::line(&text.cli.check_demonstration);
         }
         for view in shown {
-            out::line(&out::visible_lines(&table(plan, view, text)));
+            out::line(&out::visible_lines(&table(&plan, view, text)));
         }
         if judged.is_none() {
             out::line(&text.cli.check_nobody_named);

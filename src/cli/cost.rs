@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use crate::app::derived::{CandidateView, Derived};
+use crate::app::derived::CandidateView;
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::{Aside, CandidateCost};
 use crate::domain::compare::month::{LineAmount, MonthLine};
@@ -18,10 +18,9 @@ use crate::domain::figure::{Answer, Gap, GapKind};
 use crate::domain::money::{Exact, round_to_places};
 use crate::domain::text::{Text, fill};
 use crate::engine::clock;
-use crate::project::store;
 
 use super::out;
-use super::records::Faults;
+use super::records::{Faults, Looked};
 
 /// Places of an amount; its exact value stands beside it.
 const PLACES: u32 = 12;
@@ -135,13 +134,8 @@ struct CoverageShape<'a> {
 
 /// Exit status 0 when every candidate that is asked for has its cost, 1 when one has not.
 pub(super) fn run(args: &CostArgs, text: &Text) -> Result<ExitCode, Failure> {
-    let opened = store::read(&super::folder_of(&args.project))?;
-    let faults = Faults::of(&opened, text);
-    let evidence: BTreeMap<_, _> = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
-    let today = clock::now().wall.date_naive();
-    let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), today);
-    let plan = &opened.plan;
-    let asked = args.candidate.as_ref().map(|name| super::candidate(plan, name)).transpose()?;
+    let Looked { plan, derived, faults, .. } = Looked::at(&args.project, clock::now().wall, text)?;
+    let asked = args.candidate.as_ref().map(|name| super::candidate(&plan, name)).transpose()?;
     let shown: Vec<(&Candidate, &CandidateView)> = derived
         .candidates
         .iter()

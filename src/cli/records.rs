@@ -1,14 +1,20 @@
 //! What is wrong with a project's records, told the same by every verb, and records that come through a verb.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use chrono::{DateTime, FixedOffset};
 use serde::Serialize;
 
-use crate::domain::failure::FailureKind;
+use crate::app::derived::Derived;
+use crate::domain::evidence::Sealed;
+use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::format;
+use crate::domain::ids::EvidenceId;
 use crate::domain::text::{Text, fill};
 use crate::engine::files;
-use crate::project::store::{self, Opened};
+use crate::project::plan::Plan;
+use crate::project::store::{self, Altered, Opened};
 
 use super::out;
 
@@ -68,6 +74,37 @@ impl Faults {
         for file in &self.unsealed {
             out::warning(&fill(&text.cli.unsealed, &[("file", file.clone())]));
         }
+    }
+}
+
+/// A project that a verb only reads, with all that is computed from it and what is wrong with its records.
+pub(super) struct Looked {
+    /// What people wrote.
+    pub(super) plan: Plan,
+    /// Revision of the plan.
+    pub(super) revision: u64,
+    /// Every record that counts.
+    pub(super) evidence: BTreeMap<EvidenceId, Sealed>,
+    /// Files that do not count.
+    pub(super) altered: Vec<Altered>,
+    /// What is computed from plan and records.
+    pub(super) derived: Derived,
+    /// What is wrong with the records.
+    pub(super) faults: Faults,
+}
+
+impl Looked {
+    /// Reads a project; `now` is when.
+    ///
+    /// # Errors
+    /// As [`store::read`].
+    pub(super) fn at(project: &Path, now: DateTime<FixedOffset>, text: &Text) -> Result<Self, Failure> {
+        let opened = store::read(&super::folder_of(project))?;
+        let faults = Faults::of(&opened, text);
+        let evidence = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
+        let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), now.date_naive());
+        let (plan, revision, altered) = (opened.plan, opened.revision, opened.altered);
+        Ok(Self { plan, revision, evidence, altered, derived, faults })
     }
 }
 

@@ -1,6 +1,5 @@
 //! `leasebench report PROJECT`: the project as a document, or its steps as CSV.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +7,6 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
-use crate::app::derived::Derived;
 use crate::app::report::{Reported, report};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::text::Text;
@@ -17,7 +15,7 @@ use crate::project::store;
 use crate::report::{self, ReportFormat};
 
 use super::out;
-use super::records::Faults;
+use super::records::{Faults, Looked};
 
 /// What is written, and where.
 #[derive(Debug, Args)]
@@ -56,24 +54,21 @@ struct Shape {
 pub(super) fn run(args: &ReportArgs, text: &Text, language: &'static str) -> Result<ExitCode, Failure> {
     let format =
         ReportFormat::ALL.into_iter().find(|format| format.name() == args.format).unwrap_or(ReportFormat::Html);
-    let opened = store::read(&super::folder_of(&args.project))?;
-    let faults = Faults::of(&opened, text);
-    let evidence: BTreeMap<_, _> = opened.evidence.into_iter().map(|sealed| (sealed.id.clone(), sealed)).collect();
     let now = clock::now().wall;
-    let derived = Derived::compute(&opened.plan, &evidence, opened.altered.len(), now.date_naive());
+    let looked = Looked::at(&args.project, now, text)?;
     let reported = Reported {
-        plan: &opened.plan,
-        revision: opened.revision,
-        evidence: &evidence,
-        altered: &opened.altered,
+        plan: &looked.plan,
+        revision: looked.revision,
+        evidence: &looked.evidence,
+        altered: &looked.altered,
         made_at: now,
         with_addresses: args.with_addresses,
     };
-    let written = report::render(&report(reported, &derived), format, text);
-    for line in faults.lines(text) {
+    let written = report::render(&report(reported, &looked.derived), format, text);
+    for line in looked.faults.lines(text) {
         out::warning(&line);
     }
-    faults.warn_unsealed(text);
+    looked.faults.warn_unsealed(text);
     let Some(path) = &args.output else {
         out::line(written.trim_end());
         return Ok(ExitCode::SUCCESS);
@@ -86,9 +81,9 @@ pub(super) fn run(args: &ReportArgs, text: &Text, language: &'static str) -> Res
             language,
             path: path.clone(),
             bytes: written.len(),
-            records: evidence.len(),
-            demonstration: opened.plan.demonstration,
-            faults,
+            records: looked.evidence.len(),
+            demonstration: looked.plan.demonstration,
+            faults: looked.faults,
         })?;
     }
     Ok(ExitCode::SUCCESS)
