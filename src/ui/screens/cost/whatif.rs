@@ -1,5 +1,7 @@
 //! What if: sliders beside the record. What they say lives in the window's memory and in no file.
 
+use std::sync::Arc;
+
 use egui::Ui;
 
 use super::{cost_of_work, money};
@@ -8,8 +10,9 @@ use crate::app::state::{Project, State};
 use crate::domain::candidate::Candidate;
 use crate::domain::compare::accepted::CandidateCost;
 use crate::domain::compare::tell::Teller;
-use crate::domain::compare::whatif::{Offered, WhatIf, what_if};
+use crate::domain::compare::whatif::{Assumed, Offered, WhatIf, what_if};
 use crate::domain::text::{Text, fill};
+use crate::project::plan::Plan;
 use crate::ui::theme::{Font, tokens};
 use crate::ui::widgets::{Button, Card, Field, FigureUi, caption, heading, slider, small, split, swatch};
 
@@ -123,7 +126,8 @@ fn results_ui(ui: &mut Ui, state: &State, project: &Project, change: &WhatIf, te
         })
         .collect();
     let offered: Vec<Offered<'_>> = offers.iter().map(|(.., offered)| *offered).collect();
-    let assumed = what_if(&plan.brief, &offered, plan.demonstration, &plan.cost, change);
+    let assumed =
+        remembered(ui, project, change, || what_if(&plan.brief, &offered, plan.demonstration, &plan.cost, change));
     ui.add_space(t.space.xs);
     for ((candidate, record, _), cost) in offers.iter().zip(&assumed.costs) {
         ui.horizontal_wrapped(|ui| {
@@ -145,4 +149,34 @@ fn results_ui(ui: &mut Ui, state: &State, project: &Project, change: &WhatIf, te
         let teller = Teller { text, candidates: &plan.candidates, declared: &plan.cost };
         caption(ui, &teller.lowest_paragraph(of));
     }
+}
+
+/// What was computed last, and from what.
+#[derive(Clone)]
+struct Remembered {
+    change: WhatIf,
+    plan: Arc<Plan>,
+    evidence_revision: u64,
+    assumed: Arc<Assumed>,
+}
+
+/// The figures for a change, computed when it, the plan or the records are not those of the last frame.
+fn remembered(ui: &Ui, project: &Project, change: &WhatIf, compute: impl FnOnce() -> Assumed) -> Arc<Assumed> {
+    let id = egui::Id::unique("cost what if figures");
+    let last: Option<Remembered> = ui.data(|data| data.get_temp(id));
+    let is_same = |last: &Remembered| {
+        last.change == *change
+            && Arc::ptr_eq(&last.plan, &project.plan)
+            && last.evidence_revision == project.evidence_revision
+    };
+    if let Some(last) = last.filter(is_same) {
+        return last.assumed;
+    }
+    let assumed = Arc::new(compute());
+    let (change, plan, evidence_revision) = (change.clone(), Arc::clone(&project.plan), project.evidence_revision);
+    let remembered = Remembered { change, plan, evidence_revision, assumed: Arc::clone(&assumed) };
+    ui.data_mut(|data| {
+        data.insert_temp(id, remembered);
+    });
+    assumed
 }
