@@ -241,10 +241,8 @@ fn totals(bill: &Bill) -> Map<String, Value> {
                 .by_currency
                 .iter()
                 .map(|(code, totals)| {
-                    let mut one = Map::new();
-                    put_totals(&mut one, table, prefix, totals);
-                    one.insert("rows".to_owned(), totals.rows.into());
-                    (if code.is_empty() { "(null)".to_owned() } else { code.clone() }, Value::Object(one))
+                    let code = if code.is_empty() { "(null)" } else { code };
+                    (code.to_owned(), of_currency(table, prefix, totals))
                 })
                 .collect();
             out.entry(format!("by {column}")).or_insert(Value::Object(by));
@@ -295,16 +293,19 @@ fn put_group(out: &mut Map<String, Value>, table: &Table, prefix: &str, group: &
             let by: Map<String, Value> = group
                 .by_currency
                 .iter()
-                .map(|(code, totals)| {
-                    let mut one = Map::new();
-                    put_totals(&mut one, table, prefix, totals);
-                    one.insert("rows".to_owned(), totals.rows.into());
-                    (code.clone(), Value::Object(one))
-                })
+                .map(|(code, totals)| (code.clone(), of_currency(table, prefix, totals)))
                 .collect();
             out.insert(format!("{prefix}by_currency"), Value::Object(by));
         }
     }
+}
+
+/// What the rows of one currency come to.
+fn of_currency(table: &Table, prefix: &str, totals: &Totals) -> Value {
+    let mut one = Map::new();
+    put_totals(&mut one, table, prefix, totals);
+    one.insert("rows".to_owned(), totals.rows.into());
+    Value::Object(one)
 }
 
 /// Sums of the columns; counts of rows without a value where there are any.

@@ -233,32 +233,14 @@ impl Findings {
         let (n, at) = self.seen.entry((kind, key)).or_insert((0, usize::MAX));
         *n += 1;
         let shown = if matches!(manner, Manner::Each) { SHOWN } else { 1 };
-        if *n <= shown {
+        let is_rest = *n == shown + 1 && matches!(manner, Manner::Each);
+        if *n <= shown || is_rest {
             *at = self.list.len();
-            self.list.push(Finding {
-                kind,
-                line,
-                column: column.to_owned(),
-                text: cut(text),
-                values: values(),
-                count: 1,
-                last_line: line,
-                is_rest: false,
-            });
-            return;
+            let (column, text, count) = (column.to_owned(), cut(text), u64::from(!is_rest));
+            self.list.push(Finding { kind, line, column, text, values: values(), count, last_line: line, is_rest });
         }
-        if *n == shown + 1 && matches!(manner, Manner::Each) {
-            *at = self.list.len();
-            self.list.push(Finding {
-                kind,
-                line,
-                column: column.to_owned(),
-                text: cut(text),
-                values: values(),
-                count: 0,
-                last_line: line,
-                is_rest: true,
-            });
+        if *n <= shown {
+            return;
         }
         if let Some(finding) = self.list.get_mut(*at) {
             finding.count += 1;

@@ -1,7 +1,6 @@
 //! Step 7, pressed and read on the sample project: practice runs of three offers.
 
 use std::path::Path;
-use std::time::Duration;
 
 use egui::Key;
 use egui::accesskit::Role;
@@ -17,24 +16,14 @@ use leasebench::project::plan::Plan;
 
 use super::brief::{fill, press};
 use super::pictures::picture;
-use super::{Setup, TestWindow, looks, window};
+use super::{Setup, TestWindow, looks};
 
 /// Room for the whole screen: what is scrolled away cannot be pressed.
 const WHOLE: [f32; 2] = [1440.0, 2600.0];
 
-/// The sample project from a copy, at the Cost step.
+/// The sample project, at the Cost step.
 fn sample(setup: Setup, folder: &Path) -> TestWindow {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("projects/support-chat");
-    std::fs::create_dir_all(folder.join("evidence")).unwrap();
-    std::fs::copy(from.join("project.ron"), folder.join("project.ron")).unwrap();
-    for file in std::fs::read_dir(from.join("evidence")).unwrap() {
-        let file = file.unwrap();
-        std::fs::copy(file.path(), folder.join("evidence").join(file.file_name())).unwrap();
-    }
-    let mut window = window(Setup { commands: vec![Command::Open(folder.to_owned())], ..setup });
-    window.step_until("the project", Duration::from_secs(60), |harness| {
-        harness.state().app().state().project.as_ref().is_some_and(|project| !project.evidence.is_empty())
-    });
+    let mut window = super::sample(setup, folder);
     window.harness.state_mut().app_mut().command(Command::Go(Screen::Cost));
     window.harness.run_ok();
     window

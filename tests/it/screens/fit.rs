@@ -23,20 +23,10 @@ const LONG: Duration = Duration::from_secs(60);
 /// The smallest window that must work.
 const SMALL: [f32; 2] = [1280.0, 800.0];
 
-/// The sample project, from a copy, with one edit that is not saved.
+/// The sample project with one edit that is not saved.
 fn sample(language: Language, folder: &Path) -> TestWindow {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("projects/support-chat");
-    std::fs::create_dir_all(folder.join("evidence")).unwrap();
-    std::fs::copy(from.join("project.ron"), folder.join("project.ron")).unwrap();
-    for file in std::fs::read_dir(from.join("evidence")).unwrap() {
-        let file = file.unwrap();
-        std::fs::copy(file.path(), folder.join("evidence").join(file.file_name())).unwrap();
-    }
-    let commands = vec![Command::Open(folder.to_owned())];
-    let mut window = window(Setup { language, theme: ThemeChoice::Light, size: SMALL, plan: None, commands });
-    window.step_until("the project", LONG, |harness| {
-        harness.state().app().state().project.as_ref().is_some_and(|project| !project.evidence.is_empty())
-    });
+    let setup = Setup { language, theme: ThemeChoice::Light, size: SMALL, ..Setup::default() };
+    let mut window = super::sample(setup, folder);
     let name = "Support chat, practice comparison".to_owned();
     window.harness.state_mut().app_mut().command(Command::Edit(Edit::Rename(format!("{name}."))));
     window.harness.run_ok();

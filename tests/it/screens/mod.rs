@@ -16,6 +16,7 @@ mod shell;
 #[cfg(unix)]
 mod walk;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
@@ -114,4 +115,28 @@ impl TestWindow {
 /// Both languages with both themes.
 pub fn looks() -> impl Iterator<Item = (Language, ThemeChoice)> {
     Language::ALL.into_iter().flat_map(|language| [(language, ThemeChoice::Light), (language, ThemeChoice::Dark)])
+}
+
+/// Copies a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A window on a copy of the sample project in this folder: opening takes a lock and may seal what was interrupted.
+pub fn sample(setup: Setup, folder: &Path) -> TestWindow {
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("projects/support-chat"), folder);
+    let mut window = window(Setup { commands: vec![Command::Open(folder.to_owned())], ..setup });
+    window.step_until("the project", Duration::from_secs(60), |harness| {
+        harness.state().app().state().project.as_ref().is_some_and(|project| !project.evidence.is_empty())
+    });
+    window
 }

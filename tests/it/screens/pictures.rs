@@ -6,7 +6,7 @@ use std::time::Duration;
 use leasebench::app::command::{Command, Layer, Screen, ThemeChoice};
 use leasebench::domain::text::Language;
 
-use super::{Setup, TestWindow, looks, window};
+use super::{Setup, TestWindow, copy, looks, window};
 
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/pictures");
@@ -32,19 +32,6 @@ pub fn picture(window: &mut TestWindow, name: &str, language: Language, theme: T
     let wide = if (width - 1440.0).abs() < 1.0 { String::new() } else { format!("-{width}") };
     let path = folder().join(format!("{name}-{}-{}{wide}.png", theme_name(theme), language.tag()));
     window.harness.render().unwrap().save(path).unwrap();
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target)
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 /// Folders under `projects/` that hold a project.
