@@ -24,7 +24,7 @@ use crate::domain::figure::{Answer, Gap, GapKind};
 use crate::domain::gate::{Gate, gate};
 use crate::domain::ids::{CandidateId, EvidenceId, HostId};
 use crate::domain::memory::knobs::Gain;
-use crate::domain::memory::offer::{self, Axis, FoundMemory, MeasuredLog, Searched};
+use crate::domain::memory::offer::{self, FoundMemory, MeasuredLog, Searched};
 use crate::domain::memory::{EngineRun, MemoryCurve, MemoryEstimate};
 use crate::domain::money::Exact;
 use crate::domain::questions::{Question, questions};
@@ -306,13 +306,14 @@ fn candidate_view(
         held.calibration = offer::calibration(&held, &log.run).map(|calibration| (calibration, &log.evidence));
     }
     let held = held;
+    let memory = offer::estimate(&held);
     let cost = cost_per_accepted(brief, candidate, &seen.runs, plan.demonstration);
     let judged: Vec<Judged> = plan.criteria.iter().map(|criterion| judge::judge(criterion, &case)).collect();
     CandidateView {
         id: candidate.id.clone(),
         promises: promises::rows(candidate, &seen.hosts, Reading::Best),
-        memory: offer::estimate(&held),
-        memory_curves: Axis::of(plan.memory.work).iter().map(|axis| offer::curve(&held, *axis)).collect(),
+        memory_curves: offer::curves(&held, &memory),
+        memory,
         gains: offer::gains(&held),
         logs,
         converted: converted(plan, &cost, today),

@@ -8,8 +8,8 @@ use num_traits::Zero as _;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::billing::{Category, Per};
-use super::cost::{How, MonthBasis, Number, Q, Quantity, Sizes, Thing, TierKind, Unit, Written};
+use super::billing::Category;
+use super::cost::{How, MonthBasis, Number, Q, Quantity, Sizes, TierKind, Written};
 use super::ids::ComponentId;
 use super::money::Money;
 
@@ -182,33 +182,6 @@ impl Terms {
         let others = [&mut self.stopped_price, &mut self.floor_month, &mut self.cap_month];
         others.into_iter().flatten().chain(tiers)
     }
-}
-
-/// Whether a step or a least session fits a price: a length of time for what runs, a size for what is moved.
-#[must_use]
-pub fn step_fits(step: &Quantity, per: Per) -> bool {
-    if step.number.is_zero() {
-        return false;
-    }
-    match per {
-        Per::Gb => is_size(&step.unit),
-        Per::Hour | Per::GbMonth | Per::Month => step.secs().is_some(),
-        Per::Once => false,
-    }
-}
-
-/// Whether an allowance or the bound of a tier fits a price: hours for hours, a size for a size.
-#[must_use]
-pub fn amount_fits(amount: &Quantity, per: Per) -> bool {
-    match per {
-        Per::Gb | Per::GbMonth => is_size(&amount.unit),
-        Per::Hour => amount.secs().is_some(),
-        Per::Month | Per::Once => false,
-    }
-}
-
-fn is_size(unit: &Unit) -> bool {
-    unit.thing == Thing::Bytes && unit.time.is_none()
 }
 
 /// Reads tiers as people type them, `"1 TB: 0.05; 50 TB: 0.03"`; prices are in the currency of the component's price.

@@ -2,7 +2,7 @@
 
 use super::GIB;
 use super::band::Band;
-use super::serve::{self, PartKind, Prediction, Prepared, Setup};
+use super::serve::{PartKind, Prediction, Prepared, Setup};
 use crate::domain::figure::{Figure, Input, Origin};
 use crate::domain::format;
 
@@ -124,29 +124,4 @@ fn activations(setup: &Setup) -> (&'static str, Vec<Input>) {
         "max(sampler_bytes × sequences × vocab + 2 × batched_tokens × hidden, bytes of a token × batched_tokens)",
         inputs.into_iter().flatten().collect(),
     )
-}
-
-/// The requests of the work's mix that fit, with how they come about; `None` when the pool or the cache is not known.
-#[must_use]
-pub fn capacity(setup: &Setup, prediction: &Prediction) -> Option<Figure<f64>> {
-    let requests = prediction.capacity_requests?;
-    let mut inputs = vec![gib("kv_pool", prediction.pool?.value)];
-    inputs.extend(prediction.token_bytes.map(|bytes| number("kv_token_bytes", bytes, 0, "B")));
-    let shares: f64 = setup.work.lengths.iter().map(|(_, share)| share).sum();
-    if shares > 0.0 {
-        let mean = setup.work.lengths.iter().map(|(tokens, share)| tokens * share).sum::<f64>() / shares;
-        inputs.push(number("context", mean, 0, "tokens"));
-    } else {
-        inputs.extend(setup.max_len().map(|length| number("context", length, 0, "tokens")));
-    }
-    Some(figure(requests, "blocks of kv_pool ÷ blocks of a request", inputs))
-}
-
-/// Prediction and its parts as figures, for a screen.
-#[must_use]
-pub fn explained(setup: &Setup) -> (Prediction, Vec<(PartKind, Figure<f64>)>) {
-    let prepared = serve::prepare(setup);
-    let prediction = serve::predict_with(setup, &prepared);
-    let figures = parts(setup, &prepared, &prediction);
-    (prediction, figures)
 }

@@ -8,7 +8,7 @@ use super::catalogue::Catalogue;
 use super::facts::ModelFacts;
 use super::measured::EngineRun;
 use super::note::Note;
-use super::plan::{ImageOffload, MemoryPlan, MemoryWork, TrainOptimizer, TrainSharding};
+use super::plan::{MemoryPlan, MemoryWork};
 use super::quant::{KvFormat, Scheme};
 use super::rules::{self, CardKind, EngineKind, Version};
 use super::serve::{self, Card, Knobs, PartKind, Prediction, Prepared, RunsOut, Setup, Verdict, Work};
@@ -563,22 +563,10 @@ fn training_setup(case: &Case<'_>, work: MemoryWork) -> Result<train::Setup, Gap
         setup.base = train::Base::Nf4 { double_quant: Some(true) };
         setup.kbit_prepared = true;
     }
-    setup.optimizer = Some(match training.optimizer {
-        TrainOptimizer::AdamW => train::Optimizer::AdamW,
-        TrainOptimizer::AdamW8bit => train::Optimizer::AdamW8bit,
-        TrainOptimizer::PagedAdamW8bit => train::Optimizer::PagedAdamW8bit,
-        TrainOptimizer::Adafactor => train::Optimizer::Adafactor,
-        TrainOptimizer::Sgd => train::Optimizer::Sgd,
-    });
+    setup.optimizer = Some(training.optimizer);
     setup.checkpointing = Some(training.checkpointing);
     setup.master = if training.master_fp32 { train::Master::F32 } else { train::Master::Bits16 };
-    setup.sharding = match training.sharding {
-        TrainSharding::None => train::Sharding::None,
-        TrainSharding::Zero1 => train::Sharding::Zero1,
-        TrainSharding::Zero2 => train::Sharding::Zero2,
-        TrainSharding::Zero3 => train::Sharding::Zero3,
-        TrainSharding::Fsdp => train::Sharding::Fsdp,
-    };
+    setup.sharding = training.sharding;
     setup.gpus = gpus;
     setup.measure = train::Measure::Device;
     Ok(setup)
@@ -640,11 +628,7 @@ fn image_setup(case: &Case<'_>) -> Result<image::Setup, Gap> {
         _ => image::Dtype::Bf16,
     };
     let mut setup = image::Setup::new(components, images.width, images.height, images.batch, dtype);
-    setup.offload = match images.offload {
-        ImageOffload::None => image::Offload::None,
-        ImageOffload::Model => image::Offload::Model,
-        ImageOffload::Sequential => image::Offload::Sequential,
-    };
+    setup.offload = images.offload;
     setup.decode = image::Decode { sliced: images.sliced, tiled: images.tiled, tiny: false };
     setup.measure = image::Measure::Device;
     Ok(setup)
@@ -757,60 +741,74 @@ pub struct MemoryCurve {
 /// Points of a curve after the first.
 const STEPS: u32 = 16;
 
-/// Memory of one GPU over an axis, to a quarter beyond what fits or what is asked for.
+/// Memory of one GPU over each axis that the work has, to a quarter beyond what fits or what is asked for. `estimate` is
+/// that of the same case.
 ///
-/// # Errors
-/// As [`estimate`].
-pub fn curve(case: &Case<'_>, axis: Axis) -> Answer<MemoryCurve> {
-    let estimate = estimate(case)?;
-    match case.plan.work {
-        MemoryWork::Inference => {
-            let curve = serving_curve(case, axis, &estimate.value)?;
-            Ok(estimate.map(|_| curve.clone()))
-        }
-        work => {
-            let value = &estimate.value;
-            let mut points = Vec::new();
-            for step in 1..=STEPS {
-                let mut plan = case.plan.clone();
-                let x = match (axis, work) {
-                    (Axis::Batch, MemoryWork::Images) => {
-                        plan.images.batch = step;
-                        step
-                    }
-                    (Axis::Batch, _) => {
-                        plan.training.micro_batch = step;
-                        step
-                    }
-                    _ => {
-                        plan.training.seq_len = (plan.training.seq_len.max(512) / 8).saturating_mul(step);
-                        plan.training.seq_len
-                    }
-                };
-                let point = self::estimate(&Case { plan: &plan, ..*case })?;
-                // The peak, not the sum of parts that peak at other moments.
-                points.push((f64::from(x), point.value.memory - point.value.free));
-            }
-            let curve = MemoryCurve {
-                axis,
-                needs: vec![(NeedOf::Full, points)],
-                room: value.memory,
-                fixed: Band::ZERO,
-                limit: value.memory,
-            };
-            Ok(estimate.map(|_| curve.clone()))
-        }
+/// Each curve has the gap of the estimate, or one of its own.
+#[must_use]
+pub fn curves(case: &Case<'_>, estimate: &Answer<MemoryEstimate>) -> Vec<Answer<MemoryCurve>> {
+    let axes = Axis::of(case.plan.work);
+    let figure = match estimate {
+        Ok(figure) => figure,
+        Err(gap) => return axes.iter().map(|_| Err(gap.clone())).collect(),
+    };
+    let value = &figure.value;
+    let of = |curve: MemoryCurve| figure.clone().map(|_| curve.clone());
+    if case.plan.work != MemoryWork::Inference {
+        return axes.iter().map(|axis| run_curve(case, *axis, value).map(of)).collect();
     }
+    let (facts, _) = facts_of(case.brief, case.plan);
+    let held = serving_setup(case, &facts).map(|setup| (serve::prepare(&setup), setup));
+    let (prepared, setup) = match &held {
+        Ok(held) => held,
+        Err(gap) => return axes.iter().map(|_| Err(gap.clone())).collect(),
+    };
+    axes.iter().map(|axis| serving_curve(case, setup, prepared, *axis, value).map(of)).collect()
 }
 
-fn serving_curve(case: &Case<'_>, axis: Axis, estimate: &MemoryEstimate) -> Result<MemoryCurve, Gap> {
-    let (facts, _) = facts_of(case.brief, case.plan);
-    let setup = serving_setup(case, &facts)?;
-    let prepared = serve::prepare(&setup);
+/// The curve of a training run or an image pipeline.
+fn run_curve(case: &Case<'_>, axis: Axis, value: &MemoryEstimate) -> Result<MemoryCurve, Gap> {
+    let mut points = Vec::new();
+    for step in 1..=STEPS {
+        let mut plan = case.plan.clone();
+        let x = match (axis, plan.work) {
+            (Axis::Batch, MemoryWork::Images) => {
+                plan.images.batch = step;
+                step
+            }
+            (Axis::Batch, _) => {
+                plan.training.micro_batch = step;
+                step
+            }
+            _ => {
+                plan.training.seq_len = (plan.training.seq_len.max(512) / 8).saturating_mul(step);
+                plan.training.seq_len
+            }
+        };
+        let point = estimate(&Case { plan: &plan, ..*case })?;
+        // The peak, not the sum of parts that peak at other moments.
+        points.push((f64::from(x), point.value.memory - point.value.free));
+    }
+    Ok(MemoryCurve {
+        axis,
+        needs: vec![(NeedOf::Full, points)],
+        room: value.memory,
+        fixed: Band::ZERO,
+        limit: value.memory,
+    })
+}
+
+fn serving_curve(
+    case: &Case<'_>,
+    setup: &Setup<'_>,
+    prepared: &Prepared,
+    axis: Axis,
+    estimate: &MemoryEstimate,
+) -> Result<MemoryCurve, Gap> {
     let serving = estimate.serving.as_ref().ok_or_else(|| brief_gap("parameters"))?;
     let need = |tokens: f64, requests: f64| {
         let work = Work { lengths: vec![(tokens, 1.0)], requests, headroom: 0.0 };
-        serve::predict_with(&Setup { work, ..setup.clone() }, &prepared).needed.unwrap_or(Band::ZERO)
+        serve::predict_with(&Setup { work, ..setup.clone() }, prepared).needed.unwrap_or(Band::ZERO)
     };
     let lengths = [
         (NeedOf::Full, case.brief.context_tokens),
@@ -1059,8 +1057,12 @@ mod tests {
         let candidate = offer(1, 80.0, "H100");
         for work in [MemoryWork::Inference, MemoryWork::Qlora] {
             let plan = MemoryPlan { work, ..MemoryPlan::default() };
-            for axis in Axis::of(work) {
-                let curve = curve(&case(&brief, &plan, &candidate), *axis).unwrap().value;
+            let case = case(&brief, &plan, &candidate);
+            let curves = curves(&case, &estimate(&case));
+            assert_eq!(curves.len(), Axis::of(work).len());
+            for (axis, curve) in Axis::of(work).iter().zip(curves) {
+                let curve = curve.unwrap().value;
+                assert_eq!(curve.axis, *axis);
                 for (of, points) in &curve.needs {
                     let values: Vec<f64> = points.iter().map(|(_, need)| need.value).collect();
                     assert!(values.windows(2).all(|pair| pair[0] <= pair[1] + 1.0), "{work:?} {axis:?} {of:?}");

@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::ModelFacts;
+use super::image::Offload;
 use super::rules::EngineKind;
+use super::train::{Optimizer, Sharding};
 use crate::domain::ids::EvidenceId;
 
 /// The setup of the Memory step. A field that nobody filled in is the engine's default.
@@ -116,13 +118,13 @@ pub struct TrainingPlan {
     /// Rank of the adapters.
     pub rank: u32,
     /// Optimiser.
-    pub optimizer: TrainOptimizer,
+    pub optimizer: Optimizer,
     /// Whether activations are computed again in the backward pass.
     pub checkpointing: bool,
     /// Whether trained weights are kept in fp32.
     pub master_fp32: bool,
     /// What is split over the GPUs of the offer.
-    pub sharding: TrainSharding,
+    pub sharding: Sharding,
 }
 
 impl Default for TrainingPlan {
@@ -131,66 +133,12 @@ impl Default for TrainingPlan {
             seq_len: 4096,
             micro_batch: 1,
             rank: 16,
-            optimizer: TrainOptimizer::AdamW,
+            optimizer: Optimizer::AdamW,
             checkpointing: true,
             master_fp32: false,
-            sharding: TrainSharding::None,
+            sharding: Sharding::None,
         }
     }
-}
-
-/// Optimisers that can be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum TrainOptimizer {
-    /// AdamW.
-    #[default]
-    AdamW,
-    /// AdamW with 8-bit moments.
-    AdamW8bit,
-    /// AdamW with 8-bit moments in pageable memory.
-    PagedAdamW8bit,
-    /// Adafactor.
-    Adafactor,
-    /// Plain SGD.
-    Sgd,
-}
-
-impl TrainOptimizer {
-    /// Every optimiser with the trade's name.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::AdamW, "AdamW"),
-        (Self::AdamW8bit, "AdamW 8-bit"),
-        (Self::PagedAdamW8bit, "paged AdamW 8-bit"),
-        (Self::Adafactor, "Adafactor"),
-        (Self::Sgd, "SGD"),
-    ];
-}
-
-/// Ways of splitting a training run over the GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum TrainSharding {
-    /// Each GPU has everything.
-    #[default]
-    None,
-    /// Optimiser states are split.
-    Zero1,
-    /// And gradients.
-    Zero2,
-    /// And weights.
-    Zero3,
-    /// And weights, by wrapped layers.
-    Fsdp,
-}
-
-impl TrainSharding {
-    /// Every way with the trade's name; `None` has none.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::None, ""),
-        (Self::Zero1, "ZeRO-1"),
-        (Self::Zero2, "ZeRO-2"),
-        (Self::Zero3, "ZeRO-3"),
-        (Self::Fsdp, "FSDP"),
-    ];
 }
 
 /// An image pipeline as set up.
@@ -206,7 +154,7 @@ pub struct ImagePlan {
     /// Images at once.
     pub batch: u32,
     /// What waits in host memory.
-    pub offload: ImageOffload,
+    pub offload: Offload,
     /// Whether images are decoded one at a time.
     pub sliced: bool,
     /// Whether they are decoded in tiles.
@@ -220,36 +168,9 @@ impl Default for ImagePlan {
             width: 1024,
             height: 1024,
             batch: 1,
-            offload: ImageOffload::None,
+            offload: Offload::None,
             sliced: false,
             tiled: false,
-        }
-    }
-}
-
-/// What of an image pipeline waits in host memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum ImageOffload {
-    /// Nothing.
-    #[default]
-    None,
-    /// Components that are not at work.
-    Model,
-    /// Everything but the layer at work.
-    Sequential,
-}
-
-impl ImageOffload {
-    /// Every way in the order shown.
-    pub const ALL: [Self; 3] = [Self::None, Self::Model, Self::Sequential];
-
-    /// Its name for `Text::name`.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::None => "offload_none",
-            Self::Model => "offload_model",
-            Self::Sequential => "offload_sequential",
         }
     }
 }

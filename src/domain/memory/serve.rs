@@ -27,12 +27,6 @@ pub struct Card {
 impl Card {
     /// A card of which nothing is known.
     pub const UNKNOWN: Self = Self { memory: None, compute: None, kind: CardKind::Gpu };
-
-    /// A card of so many GiB as CUDA reports them.
-    #[must_use]
-    pub fn of_gib(gib: f64) -> Self {
-        Self { memory: Some(Band::exact(gib * GIB)), ..Self::UNKNOWN }
-    }
 }
 
 impl From<&rules::CardRow> for Card {

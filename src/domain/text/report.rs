@@ -148,7 +148,6 @@ words! {
         split_over,
         in_flight_times,
         fits,
-        does_not_fit,
         formula,
         inputs,
         input,

@@ -6,11 +6,10 @@ use crate::domain::compare::promises::Agreement;
 use crate::domain::evidence::Kind;
 use crate::domain::figure::Origin;
 use crate::domain::format;
+use crate::domain::memory::GIB;
 use crate::domain::money::Exact;
 use crate::report::Compared;
 use crate::report::doc::{Block, Line, Mark, Part, Table};
-
-const GIB: f64 = 1_073_741_824.0;
 
 /// The record of the decision, then the table a meeting looks at.
 pub(super) fn decision(ctx: &Ctx<'_>) -> Vec<Block> {

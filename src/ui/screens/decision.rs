@@ -10,6 +10,7 @@ use crate::domain::compare::accepted::Carried;
 use crate::domain::decision::{Action, Decision, Signature};
 use crate::domain::figure::{Figure, Origin};
 use crate::domain::format;
+use crate::domain::memory::GIB;
 use crate::domain::money::Exact;
 use crate::domain::text::{Text, fill};
 use crate::project::edit::Edit;
@@ -18,8 +19,6 @@ use crate::ui::widgets::{
     BadgeSize, Button, Card, Chip, Column, Field, FigureUi, Mark, Row, Table, caption, columns, dialog, dialog_buttons,
     empty_state, heading, icon_button, icons, mark, page_header, rule, small, split, tally, verdict_badge,
 };
-
-const GIB: f64 = 1_073_741_824.0;
 
 /// A candidate with everything its column shows.
 #[derive(Clone, Copy)]

@@ -7,6 +7,8 @@ mod tables;
 pub use row::RowSetup;
 pub use tables::{Component, Role, Source, components, family_names, source};
 
+use serde::{Deserialize, Serialize};
+
 use super::Band;
 use crate::domain::figure::{Input, Origin};
 use tables::rule;
@@ -56,7 +58,7 @@ pub struct Loaded {
 }
 
 /// What waits in host memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Offload {
     /// Nothing.
     None,
@@ -66,6 +68,22 @@ pub enum Offload {
     Group,
     /// Everything but the layer at work.
     Sequential,
+}
+
+impl Offload {
+    /// Those that the window offers.
+    pub const OFFERED: [Self; 3] = [Self::None, Self::Model, Self::Sequential];
+
+    /// Its name for `Text::name`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::None => "offload_none",
+            Self::Model => "offload_model",
+            Self::Group => "offload_group",
+            Self::Sequential => "offload_sequential",
+        }
+    }
 }
 
 /// How self-attention runs.

@@ -11,6 +11,8 @@ mod size;
 pub use row::{RowSetup, states_its_settings};
 pub use size::{Sizes, Targets};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Band, ModelFacts};
 use crate::domain::figure::{Input, Origin};
 use rules::rule;
@@ -53,7 +55,7 @@ pub enum Method {
 }
 
 /// Optimisers by what they keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Optimizer {
     /// Two moments in the number format of the trained weights.
     AdamW,
@@ -69,6 +71,17 @@ pub enum Optimizer {
     OneMoment,
     /// Nothing (plain SGD).
     Sgd,
+}
+
+impl Optimizer {
+    /// Those that the window offers, with the trade's names.
+    pub const OFFERED: [(Self, &'static str); 5] = [
+        (Self::AdamW, "AdamW"),
+        (Self::AdamW8bit, "AdamW 8-bit"),
+        (Self::PagedAdamW8bit, "paged AdamW 8-bit"),
+        (Self::Adafactor, "Adafactor"),
+        (Self::Sgd, "SGD"),
+    ];
 }
 
 /// How the optimiser's step runs.
@@ -109,7 +122,7 @@ pub enum Loss {
 }
 
 /// What is split over the GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sharding {
     /// Nothing: one GPU, or each has everything (DDP).
     None,
@@ -123,6 +136,17 @@ pub enum Sharding {
     Fsdp,
     /// And weights, by parameter (FSDP 2).
     Fsdp2,
+}
+
+impl Sharding {
+    /// Those that the window offers, with the trade's names; to split nothing has none.
+    pub const OFFERED: [(Self, &'static str); 5] = [
+        (Self::None, ""),
+        (Self::Zero1, "ZeRO-1"),
+        (Self::Zero2, "ZeRO-2"),
+        (Self::Zero3, "ZeRO-3"),
+        (Self::Fsdp, "FSDP"),
+    ];
 }
 
 /// What lives in host memory.

@@ -7,8 +7,8 @@ use crate::app::state::Project;
 use crate::domain::brief::{Brief, Precision};
 use crate::domain::format;
 use crate::domain::memory::offer::{FactsFrom, scheme_of};
-use crate::domain::memory::plan::{ImageOffload, TrainOptimizer, TrainSharding};
 use crate::domain::memory::rules::EngineKind;
+use crate::domain::memory::train::{Optimizer, Sharding};
 use crate::domain::memory::{self, Catalogue, MemoryPlan, MemoryWork, image};
 use crate::domain::text::{Text, fill};
 use crate::project::edit::Edit;
@@ -188,11 +188,11 @@ fn training_ui(ui: &mut Ui, text: &Text, plan: &mut MemoryPlan, work: MemoryWork
         }
         Field::new("memory optimizer", &words.optimizer).choice(
             optimizer,
-            &TrainOptimizer::ALL,
+            &Optimizer::OFFERED,
             &mut plan.training.optimizer,
         );
         let ways =
-            TrainSharding::ALL.map(|(way, name)| (way, if name.is_empty() { words.not_split.as_str() } else { name }));
+            Sharding::OFFERED.map(|(way, name)| (way, if name.is_empty() { words.not_split.as_str() } else { name }));
         Field::new("memory sharding", &words.sharding).choice(sharding, &ways, &mut plan.training.sharding);
     });
     ui.add_space(t.space.s);
@@ -216,7 +216,7 @@ fn images_ui(ui: &mut Ui, text: &Text, plan: &mut MemoryPlan) {
         whole(width, text, "memory width", &words.image_width, 65_536, &mut plan.images.width);
         whole(height, text, "memory height", &words.image_height, 65_536, &mut plan.images.height);
         whole(batch, text, "memory images", &words.image_batch, 65_536, &mut plan.images.batch);
-        let ways = ImageOffload::ALL.map(|way| (way, text.name(way.key())));
+        let ways = image::Offload::OFFERED.map(|way| (way, text.name(way.key())));
         Field::new("memory offload", &words.image_offload).choice(offload, &ways, &mut plan.images.offload);
     });
     ui.add_space(t.space.s);
